@@ -10,6 +10,7 @@
 #   .git/series/inputs     what the tip was made from (listing of blobs, see list_inputs)
 
 set -o pipefail
+export LC_ALL=C
 self=$(basename "$0")
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
