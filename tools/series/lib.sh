@@ -139,3 +139,8 @@ in_progress() {
 uncommitted() {
 	git_tree status --porcelain --untracked-files=all --no-renames
 }
+
+# Variables given to our make, and what it exports, are not for the kernel's.
+clean_make_environment() {
+	unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL KCONFIG_CONFIG KBUILD_OUTPUT O
+}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Thin: each target calls the script that does the work, all of which have
+# --help. Nothing of ours is compiled here; the kernel's own make does that,
+# in the tree that `make tree` makes.
+
+BUILD ?= build
+override BUILD := $(abspath $(BUILD))
+KERNEL ?= series
+export BUILD KERNEL FORCE PATCH REVISION JOBS W C
+
+# Variables given to this make must not reach the kernel's.
+MAKEOVERRIDES :=
+
+series := tools/series
+llclab := tools/testing/llclab
+
+.NOTPARALLEL:
+.PHONY: help deps base tree kernel guest selftests run test refresh series clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  BUILD=dir  where things are made, now $(BUILD)"
+
+deps: ## install the Debian packages that are missing
+	@$(series)/deps
+
+base: deps ## unpack the kernel source of Debian's linux-source-6.12, once
+	@$(series)/base
+
+tree: deps ## make build/6.12/linux: Debian's source, our files, the hooks (FORCE=1: put edits aside)
+	@$(series)/tree
+
+kernel: deps ## build a kernel: KERNEL=series (ours), vanilla, mainline, ...
+	@$(series)/kernel $(KERNEL)
+
+selftests: deps ## build the kselftests and benchmarks of the tree, for the guest
+	@$(series)/kselftest
+
+guest: deps selftests ## build the guest image: Debian programs, kselftests, perf
+	@$(llclab)/guest/build-perf $(BUILD)/base/6.12/linux $(BUILD)/perf
+	@$(llclab)/guest/mkimage
+
+run: ## the main job: build all, boot, run hackbench with the knob off and on, print the table
+	@$(MAKE) --no-print-directory kernel KERNEL=series
+	@$(MAKE) --no-print-directory guest
+	@$(llclab)/compare
+
+test: deps ## run everything that checks the project; the last line says how many passed
+	@tools/testing/run-tests
+
+refresh: ## write edits made in build/6.12/linux back to our files and hooks (PATCH=NNNN: into this hook)
+	@$(series)/refresh
+
+series: deps ## write the mails of the series to build/series and check them with git am
+	@$(series)/series
+
+clean: ## remove build/ (FORCE=1: even with edits in the tree that are not in the repository)
+	@$(series)/clean
