@@ -25,6 +25,9 @@ REPORT = re.compile('|'.join((
     r'irq \d+: nobody cared',
 )))
 
+# So early that there is no clock yet
+EARLY = re.compile(r'PANIC: early exception')
+
 MAX_LINES = 120
 
 
@@ -33,7 +36,7 @@ def find(console):
     lines = console.splitlines()
     for i, line in enumerate(lines):
         head = TIME.match(line)
-        if head and REPORT.match(line[head.end():]):
+        if head and REPORT.match(line[head.end():]) or EARLY.match(line):
             # lockdep and KASAN draw a line above, WARN says "cut here"
             first = i - 1 if i and re.search(r'={10}|cut here', lines[i - 1]) else i
             part = lines[first:first + MAX_LINES]
