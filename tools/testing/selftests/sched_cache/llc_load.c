@@ -44,7 +44,9 @@ static const char usage[] =
 "  --hold-ms N        how long --scatter keeps them there (default 5)\n"
 "  --gap-ms N         start processes one after the other, N ms apart\n"
 "  --cpus LIST        the processes may run only there\n"
-"  --pin-thread I:CPU thread I stays on CPU for good\n"
+"  --stay             --scatter keeps them there for good\n"
+"  --pin-thread I:CPU thread I stays on CPU for good and is in no sample\n"
+"  --mem-node N       memory comes from NUMA node N only, NUMA balancing allowed\n"
 "  --burst N:S        first run N threads for S seconds, then only --threads\n"
 "\n"
 "Watcher:\n"
@@ -61,6 +63,7 @@ static const char usage[] =
 "  changes       times another LLC became the busiest, in the span of share\n"
 "  llc           the busiest LLC of the second half, -1: CPUs outside of every LLC\n"
 "  ops_per_s     operations of all threads\n"
+"  outside       times a thread was seen where it must not run\n"
 "  migrations    of all threads, -1: the kernel does not tell\n"
 "  run_pct       CPU time of all threads, %% of one CPU\n"
 "  run_min_pct   CPU time of the thread that got least\n"
@@ -72,8 +75,8 @@ static const char usage[] =
 enum {
 	OPT_MODE = 256, OPT_THREADS, OPT_PROCS, OPT_SECONDS, OPT_BYTES, OPT_SHARED,
 	OPT_WORK, OPT_NAP, OPT_MAIN, OPT_SEED, OPT_SCATTER, OPT_HOLD, OPT_GAP, OPT_CPUS,
-	OPT_PIN, OPT_BURST, OPT_INTERVAL, OPT_WATCH_CPU, OPT_WATCH_FIFO, OPT_SAMPLES,
-	OPT_JSON, OPT_HELP,
+	OPT_PIN, OPT_STAY, OPT_MEM_NODE, OPT_BURST, OPT_INTERVAL, OPT_WATCH_CPU,
+	OPT_WATCH_FIFO, OPT_SAMPLES, OPT_JSON, OPT_HELP,
 };
 
 static const struct option options[] = {
@@ -92,6 +95,8 @@ static const struct option options[] = {
 	{ "gap-ms", required_argument, NULL, OPT_GAP },
 	{ "cpus", required_argument, NULL, OPT_CPUS },
 	{ "pin-thread", required_argument, NULL, OPT_PIN },
+	{ "stay", no_argument, NULL, OPT_STAY },
+	{ "mem-node", required_argument, NULL, OPT_MEM_NODE },
 	{ "burst", required_argument, NULL, OPT_BURST },
 	{ "interval-us", required_argument, NULL, OPT_INTERVAL },
 	{ "watch-cpu", required_argument, NULL, OPT_WATCH_CPU },
@@ -114,7 +119,7 @@ struct proc {
 	int busiest;			/* LLC of the last sample */
 	__u64 together_since;	/* 0: now in more than one LLC */
 	__u64 together;		/* 0: never for long enough */
-	unsigned int changes, changes_late;
+	unsigned int changes, changes_late, outside;
 	/* samples in each LLC, the last one for all other CPUs */
 	__u64 *seen, *seen_late;
 	unsigned int *now;
@@ -125,6 +130,7 @@ static struct load_opts opts = {
 	.procs = 1,
 	.threads = 4,
 	.pin_thread = -1,
+	.mem_node = -1,
 	.shared_bytes = 1 << 20,
 	.work = 64,
 	.nap_ns = 500 * NSEC_PER_USEC,
@@ -266,17 +272,33 @@ static __u64 threads_ops(struct proc *p)
 	return sum;
 }
 
-static void sample(struct proc *p, __u64 now)
+/* Threads in each LLC; returns how many were looked at. */
+static unsigned int count_threads(struct proc *p)
 {
-	bool late = now >= p->start + watch.seconds * NSEC_PER_SEC / 2;
-	int i, best, others = topo.nr_llcs;
+	int i, others = topo.nr_llcs;
+	unsigned int counted = 0;
 
 	memset(p->now, 0, (others + 1) * sizeof(*p->now));
 	for (i = 0; i < opts.threads; i++) {
-		int llc = topo.llc_of[load_get(&p->ctl->slot[i].cpu)];
+		int cpu = load_get(&p->ctl->slot[i].cpu);
+		int llc = topo.llc_of[cpu];
 
+		if (i == opts.pin_thread) {
+			p->outside += cpu != opts.pin_cpu;
+			continue;
+		}
+		p->outside += !cpuset_has(cpu, &opts.cpus);
 		p->now[llc < 0 ? others : llc]++;
+		counted++;
 	}
+	return counted;
+}
+
+static void sample(struct proc *p, __u64 now)
+{
+	bool late = now >= p->start + watch.seconds * NSEC_PER_SEC / 2;
+	unsigned int counted = count_threads(p);
+	int i, best, others = topo.nr_llcs;
 
 	best = p->busiest < 0 ? 0 : p->busiest;
 	for (i = 0; i < others; i++)
@@ -293,7 +315,7 @@ static void sample(struct proc *p, __u64 now)
 		p->seen_late[i] += late ? p->now[i] : 0;
 	}
 
-	if (p->now[best] != (unsigned int)opts.threads)
+	if (p->now[best] != counted)
 		p->together_since = 0;
 	else if (!p->together_since)
 		p->together_since = now;
@@ -467,6 +489,12 @@ static double get_ops(const struct proc *p, double seconds)
 	return p->ops / seconds;
 }
 
+static double get_outside(const struct proc *p, double seconds)
+{
+	(void)seconds;
+	return p->outside;
+}
+
 static double get_migrations(const struct proc *p, double seconds)
 {
 	(void)seconds;
@@ -504,6 +532,7 @@ static const struct {
 	{ "changes", get_changes },
 	{ "llc", get_llc },
 	{ "ops_per_s", get_ops },
+	{ "outside", get_outside },
 	{ "migrations", get_migrations },
 	{ "run_pct", get_run },
 	{ "run_min_pct", get_run_min },
@@ -607,6 +636,12 @@ static void parse_option(int opt, char *arg)
 		opts.pin_thread = parse_u64("--pin-thread", arg, 0, 16383);
 		opts.pin_cpu = parse_u64("--pin-thread", second, 0, MAX_CPUS - 1);
 		break;
+	case OPT_STAY:
+		opts.stay = true;
+		break;
+	case OPT_MEM_NODE:
+		opts.mem_node = parse_u64("--mem-node", arg, 0, 1023);
+		break;
 	case OPT_BURST:
 		second = split_colon("--burst", arg);
 		watch.burst_total = parse_u64("--burst", arg, 1, 16384);
@@ -625,6 +660,8 @@ static void parse_option(int opt, char *arg)
 		watch.samples = fopen(arg, "w");
 		if (!watch.samples)
 			err(1, "cannot write %s", arg);
+		/* for those who read along */
+		setvbuf(watch.samples, NULL, _IOLBF, 0);
 		break;
 	case OPT_JSON:
 		emit_json(arg);

@@ -6,6 +6,7 @@
 #include <err.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdlib.h>
@@ -397,7 +398,7 @@ static void place(struct load_thread *t, int phase)
 		pin_to_cpu(opts->pin_cpu);
 		return;
 	}
-	if (opts->scatter && phase == LOAD_HOLD)
+	if (opts->scatter && (phase == LOAD_HOLD || opts->stay))
 		topo_nth_llc(t->topo, &opts->cpus, t->nr, &cpus);
 	cpuset_apply(&cpus);
 }
@@ -418,6 +419,7 @@ static void *thread_main(void *arg)
 	if (t->opts->mode->init_thread)
 		t->opts->mode->init_thread(t);
 	t->slot->tid = syscall(SYS_gettid);
+	place(t, LOAD_SETUP);
 	load_put(&t->slot->cpu, sched_getcpu());
 	__atomic_add_fetch(&t->ctl->ready, 1, __ATOMIC_RELEASE);
 	wait_while_phase(t->ctl, LOAD_SETUP);
@@ -502,6 +504,20 @@ static void thread_setup(struct load_thread *t, struct load_thread *threads, int
 		t->answers = true;
 }
 
+/*
+ * Memory from one node only.  With the flag NUMA balancing still looks who uses
+ * it, and may bring the threads there.
+ */
+static void bind_memory(int node)
+{
+	unsigned long mask[1024 / (8 * sizeof(long))] = { 0 };
+	const unsigned int bits = 8 * sizeof(long);
+
+	mask[node / bits] |= 1UL << node % bits;
+	if (syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, mask, 1024UL))
+		err(1, "--mem-node: cannot take memory from node %d only", node);
+}
+
 void __noreturn load_process(const struct load_opts *opts, const struct topo *topo,
 			     struct load_ctl *ctl, int proc)
 {
@@ -512,6 +528,8 @@ void __noreturn load_process(const struct load_opts *opts, const struct topo *to
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	cpuset_apply(&opts->cpus);
+	if (opts->mem_node >= 0)
+		bind_memory(opts->mem_node);
 
 	threads = aligned_alloc(sizeof(*threads), nr * sizeof(*threads));
 	shared = aligned_alloc(LINE, opts->shared_bytes);

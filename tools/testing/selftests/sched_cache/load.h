@@ -37,6 +37,8 @@ struct load_opts {
 	enum load_main main_role;
 	int pin_thread;			/* -1: none */
 	int pin_cpu;
+	bool stay;			/* scattered threads stay where they start */
+	int mem_node;			/* -1: memory comes from anywhere */
 	unsigned long bytes;		/* of a triad's arrays, of the cold heap */
 	unsigned long shared_bytes;
 	unsigned int work;		/* cache lines touched by an operation */

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# An LLC whose CPUs all go offline and come back, under load, is the same LLC as before:
+# same CPUs, same number, and processes are gathered as before.
+
+# shellcheck source=test.sh
+. "$(dirname "$(readlink -f "$0")")/test.sh"
+
+need_placement
+last=$((LLC[llcs] - 1))
+cpus=${LLC[llc${last}_list]}
+has_hotplug "$cpus" || skip_all "CPUs $cpus cannot go offline"
+test_plan 6
+
+state=$SCHED_DEBUGFS/llc_state
+before=$(declare -p LLC)
+state_before=$(cat "$state" 2>/dev/null || true)
+taint_before=$(taint)
+defer cpus_online 1 "$cpus"
+
+feature_on
+load_start --threads "$THREADS" --scatter --seconds 60
+sleep 0.1
+cpus_online 0 "$cpus"
+say "without CPUs $cpus: $(head -n 1 "$state" 2>/dev/null || true)"
+sleep 0.1
+kill -0 "$LOAD_PID" || bail_out "the load died: $(<"$SC_TMP/load.err")"
+cpus_online 1 "$cpus"
+sleep 0.1
+kill_quietly "$LOAD_PID"
+wait "$LOAD_PID" || true
+
+llc_read || true
+expect_text "the LLCs are the same" "$(declare -p LLC)" "$before"
+expect_text "the state file is the same" "$(cat "$state" 2>/dev/null || true)" "$state_before"
+expect_text "no warning from the kernel" "$(taint)" "$taint_before"
+
+args=(--threads "$THREADS" --scatter --seconds 0.4)
+expect_gathered "afterwards" "${args[@]}"
+control_apart "control: feature off" "${args[@]}"
+
+ktap_finished

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Where the threads of a process are bound to two LLCs in equal parts, the preference does
+# not go to and fro between them.
+
+# shellcheck source=test.sh
+. "$(dirname "$(readlink -f "$0")")/test.sh"
+
+need_placement
+trace=/sys/kernel/tracing
+event=events/sched_cache/sched_cache_pref
+[ -e "$trace/$event" ] || skip_all "no trace event sched_cache:sched_cache_pref in $trace"
+test_plan 2
+
+mkdir "$trace/instances/sched_cache.$$"
+defer rmdir "$trace/instances/sched_cache.$$"
+trace+=/instances/sched_cache.$$
+
+feature_on
+changes=
+for ((i = 1; i <= RUNS; i++)); do
+	echo >"$trace/trace"
+	echo 1 >"$trace/$event/enable"
+	load --seed "$i" --threads "$THREADS" --scatter --stay --seconds 0.5 \
+		--cpus "${LLC[llc0_list]},${LLC[llc1_list]}"
+	echo 0 >"$trace/$event/enable"
+	n=$(grep -c 'sched_cache_pref: .*llc_load' "$trace/trace" || true)
+	grep 'sched_cache_pref: .*llc_load' "$trace/trace" | head -n 3 | sed 's/^/# /'
+	changes+=" $n"
+done
+say "changes of the preference in each start: $changes"
+expect "the first election is seen" "$(sum "$changes")" ">=" 1
+expect "changes of the preference in a start" "$(median "$changes")" "<=" 2
+
+ktap_finished
