@@ -47,20 +47,19 @@ function abs(x)
 	return x < 0 ? -x : x
 }
 
-# What two means of the same thing may differ by: seen between off and off, and
-# no less than two standard errors of such a difference.
-function noise(row,    a, b)
+# What the means of two columns may differ by without a reason, in percent: two
+# standard errors, and no less than was seen between off and off.
+function noise(row, col,    seen, errors)
 {
-	if (!((row, "noise") in count))
-		return -1
-	a = abs(improvement(row, "noise"))
-	b = 2 * sqrt((cv(row, "off") ^ 2 + cv(row, "noise") ^ 2) / count[row, "off"])
-	return a > b ? a : b
+	if ((row, "noise") in count)
+		seen = abs(improvement(row, "noise"))
+	errors = 2 * sqrt((cv(row, "off") ^ 2 + cv(row, col) ^ 2) / count[row, "off"])
+	return seen > errors ? seen : errors
 }
 
 function inside_noise(row, col)
 {
-	return abs(improvement(row, col)) <= noise(row)
+	return count[row, "off"] > 1 && abs(improvement(row, col)) <= noise(row, col)
 }
 
 # Four significant digits, no exponent
@@ -109,7 +108,7 @@ function print_grid(    l, i, line)
 	}
 }
 
-function table(    r, c, row, f, any_noise)
+function table(    r, c, row, f)
 {
 	lines = 1
 	put("case", f = 1)
@@ -131,10 +130,8 @@ function table(    r, c, row, f, any_noise)
 	printf "%s, %d LLCs, %d CPUs, %d run%s of each\n", kernel, llcs, cpus, repeat,
 		repeat == 1 ? "" : "s"
 	print_grid()
-	for (r = 1; r <= nrows; r++)
-		any_noise = any_noise || noise(rows[r]) >= 0
-	if (any_noise)
-		print "~: not more than off differs from off, or two standard errors"
+	if (ncols > 1)
+		print "~: within the noise"
 }
 
 function json_column(row, col,    i, text)
@@ -142,10 +139,9 @@ function json_column(row, col,    i, text)
 	text = sprintf("\"%s\": {\"mean\": %.10g, \"cv_pct\": %.3f", col, mean(row, col),
 		       cv(row, col))
 	if (col != "off")
-		text = text sprintf(", \"imp_pct\": %.3f", improvement(row, col))
-	if (col != "off" && noise(row) >= 0)
-		text = text sprintf(", \"inside_noise\": %s",
-				    inside_noise(row, col) ? "true" : "false")
+		text = text sprintf(", \"imp_pct\": %.3f, \"noise_pct\": %.3f, \"inside_noise\": %s",
+				    improvement(row, col), noise(row, col),
+				    (inside_noise(row, col) ? "true" : "false"))
 	if (mean_share(row, col) >= 0)
 		text = text sprintf(", \"share_pct\": %.3f", mean_share(row, col))
 	text = text ", \"values\": ["
@@ -166,8 +162,6 @@ function json(    r, c, row)
 		row = rows[r]
 		printf "%s\n{\"case\": \"%s\", \"metric\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\"",
 			(r > 1 ? "," : ""), name[row], metric[row], unit[row], better[row]
-		if (noise(row) >= 0)
-			printf ", \"noise_pct\": %.3f", noise(row)
 		printf ", \"columns\": {"
 		for (c = 1; c <= ncols; c++)
 			printf "%s%s", (c > 1 ? ", " : ""), json_column(row, cols[c])

@@ -115,7 +115,7 @@ static bool topo_from_domains(struct topo *topo)
 	return topo->nr_llcs > 0;
 }
 
-/* Lines "llc ID: cpus LIST SIZE KiB"; the domains' answer goes first. */
+/* Lines "llc ID: cpus LIST ... size N KiB ..."; the domains' answer goes first. */
 static bool topo_from_state(struct topo *topo)
 {
 	bool want_cpus = !topo->nr_llcs;
@@ -128,13 +128,13 @@ static bool topo_from_state(struct topo *topo)
 		return false;
 
 	while (getline(&line, &size, f) > 0) {
-		char list[1024] = "";
-		unsigned long kib = 0;
+		char list[1024] = "", *text = strstr(line, " size ");
+		unsigned long kib = text ? strtoul(text + 6, NULL, 10) : 0;
 		struct cpuset cpus;
 		unsigned int id;
 		int i, cpu;
 
-		if (sscanf(line, "llc %u: cpus %1023s %lu", &id, list, &kib) < 2 ||
+		if (sscanf(line, "llc %u: cpus %1023s", &id, list) != 2 ||
 		    !cpuset_parse_list(list, &cpus))
 			continue;
 		if (want_cpus) {
