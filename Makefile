@@ -7,7 +7,7 @@
 BUILD ?= build
 override BUILD := $(abspath $(BUILD))
 KERNEL ?= series
-export BUILD KERNEL FORCE PATCH REVISION JOBS W C
+export BUILD KERNEL FORCE PATCH REVISION JOBS
 
 # Variables given to this make must not reach the kernel's.
 MAKEOVERRIDES :=
