@@ -398,7 +398,9 @@ static void place(struct load_thread *t, int phase)
 		pin_to_cpu(opts->pin_cpu);
 		return;
 	}
-	if (opts->scatter && (phase == LOAD_HOLD || opts->stay))
+	if (phase == LOAD_BURST && opts->mem_node >= 0)
+		topo_node(t->topo, opts->mem_node, &opts->cpus, &cpus);
+	else if (opts->scatter && (phase == LOAD_HOLD || opts->stay))
 		topo_nth_llc(t->topo, &opts->cpus, t->nr, &cpus);
 	cpuset_apply(&cpus);
 }

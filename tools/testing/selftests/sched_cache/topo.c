@@ -304,3 +304,19 @@ void topo_nth_llc(const struct topo *topo, const struct cpuset *allowed, int nth
 			return;
 	}
 }
+
+void topo_node(const struct topo *topo, int node, const struct cpuset *allowed,
+	       struct cpuset *cpus)
+{
+	int cpu;
+
+	cpuset_zero(cpus);
+	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
+		int llc = topo->llc_of[cpu];
+
+		if (llc >= 0 && topo->llc[llc].node == node && cpuset_has(cpu, allowed))
+			cpuset_add(cpu, cpus);
+	}
+	if (!cpuset_count(cpus))
+		errx(1, "none of the allowed CPUs is in an LLC of node %d", node);
+}

@@ -37,4 +37,8 @@ void topo_read_or_skip(struct topo *topo);
 void topo_nth_llc(const struct topo *topo, const struct cpuset *allowed, int nth,
 		  struct cpuset *cpus);
 
+/* CPUs of @allowed in the LLCs of a NUMA node. */
+void topo_node(const struct topo *topo, int node, const struct cpuset *allowed,
+	       struct cpuset *cpus);
+
 #endif
