@@ -45,6 +45,7 @@ static const char usage[] =
 "  --gap-ms N         start processes one after the other, N ms apart\n"
 "  --cpus LIST        the processes may run only there\n"
 "  --stay             --scatter keeps them there for good\n"
+"  --also LIST        all threads may run on these CPUs too, wherever they are kept\n"
 "  --pin-thread I:CPU thread I stays on CPU for good and is in no sample\n"
 "  --mem-node N       memory comes from NUMA node N only, NUMA balancing allowed;\n"
 "                     a burst runs there\n"
@@ -76,8 +77,8 @@ static const char usage[] =
 enum {
 	OPT_MODE = 256, OPT_THREADS, OPT_PROCS, OPT_SECONDS, OPT_BYTES, OPT_SHARED,
 	OPT_WORK, OPT_NAP, OPT_MAIN, OPT_SEED, OPT_SCATTER, OPT_HOLD, OPT_GAP, OPT_CPUS,
-	OPT_PIN, OPT_STAY, OPT_MEM_NODE, OPT_BURST, OPT_INTERVAL, OPT_WATCH_CPU,
-	OPT_WATCH_FIFO, OPT_SAMPLES, OPT_JSON, OPT_HELP,
+	OPT_PIN, OPT_STAY, OPT_ALSO, OPT_MEM_NODE, OPT_BURST, OPT_INTERVAL,
+	OPT_WATCH_CPU, OPT_WATCH_FIFO, OPT_SAMPLES, OPT_JSON, OPT_HELP,
 };
 
 static const struct option options[] = {
@@ -97,6 +98,7 @@ static const struct option options[] = {
 	{ "cpus", required_argument, NULL, OPT_CPUS },
 	{ "pin-thread", required_argument, NULL, OPT_PIN },
 	{ "stay", no_argument, NULL, OPT_STAY },
+	{ "also", required_argument, NULL, OPT_ALSO },
 	{ "mem-node", required_argument, NULL, OPT_MEM_NODE },
 	{ "burst", required_argument, NULL, OPT_BURST },
 	{ "interval-us", required_argument, NULL, OPT_INTERVAL },
@@ -639,6 +641,10 @@ static void parse_option(int opt, char *arg)
 		break;
 	case OPT_STAY:
 		opts.stay = true;
+		break;
+	case OPT_ALSO:
+		if (!cpuset_parse_list(arg, &opts.also))
+			errx(2, "--also: '%s' is not a CPU list such as 0-3,8", arg);
 		break;
 	case OPT_MEM_NODE:
 		opts.mem_node = parse_u64("--mem-node", arg, 0, 1023);

@@ -402,6 +402,7 @@ static void place(struct load_thread *t, int phase)
 		topo_node(t->topo, opts->mem_node, &opts->cpus, &cpus);
 	else if (opts->scatter && (phase == LOAD_HOLD || opts->stay))
 		topo_nth_llc(t->topo, &opts->cpus, t->nr, &cpus);
+	cpuset_or(&cpus, &cpus, &opts->also);
 	cpuset_apply(&cpus);
 }
 

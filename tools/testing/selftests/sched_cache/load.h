@@ -38,6 +38,7 @@ struct load_opts {
 	int pin_thread;			/* -1: none */
 	int pin_cpu;
 	bool stay;			/* scattered threads stay where they start */
+	struct cpuset also;		/* and these CPUs */
 	int mem_node;			/* -1: memory comes from anywhere */
 	unsigned long bytes;		/* of a triad's arrays, of the cold heap */
 	unsigned long shared_bytes;

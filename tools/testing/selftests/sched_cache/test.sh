@@ -384,6 +384,22 @@ samples_share()
 		END { printf "%.2f\n", all ? 100 * seen / all : -1 }' "$SAMPLES"
 }
 
+# samples_busiest FROM_MS: percent of the samples since then in the busiest LLC
+samples_busiest()
+{
+	gawk -v from="$1" '$1 >= from {
+			for (i = 3; i <= NF; i++) {
+				all += $i
+				seen[i] += $i
+			}
+		}
+		END {
+			for (i in seen)
+				most = seen[i] > most ? seen[i] : most
+			printf "%.2f\n", all ? 100 * most / all : -1
+		}' "$SAMPLES"
+}
+
 # samples_moved FROM_MS LLC: "MS NEW", how long after FROM_MS all threads were
 # together for 20 samples in an LLC other than that, and which; -1 if never
 samples_moved()

@@ -25,11 +25,11 @@ load_start --procs 3 --threads "$THREADS" --scatter --main fork --seconds 60
 "$SC_DIR/llc_load" --mode pingpong --threads 8 --seconds 60 >/dev/null &
 talk=$!
 defer kill_quietly "$talk"
-for ((i = 0; i < 50 * RUNS; i++)); do
+for ((i = 0; i < 30 * RUNS; i++)); do
 	echo $((i % 2)) >"$knob"
-	if [ -n "$hotplug" ] && [ $((i % 50)) -eq 25 ]; then
+	if [ -n "$hotplug" ] && [ $((i % 30)) -eq 15 ]; then
 		cpus_online 0 "$cpu"
-		echo $((i / 50 % 2)) >"$knob"
+		echo $((i / 30 % 2)) >"$knob"
 		cpus_online 1 "$cpu"
 	fi
 	[ $((i % 5)) -ne 0 ] || sleep 0.003

@@ -46,6 +46,11 @@ static inline int cpuset_count(const struct cpuset *s)
 	return CPU_COUNT_S(sizeof(*s), s->set);
 }
 
+static inline void cpuset_or(struct cpuset *d, const struct cpuset *a, const struct cpuset *b)
+{
+	CPU_OR_S(sizeof(*d), d->set, a->set, b->set);
+}
+
 static inline void cpuset_and(struct cpuset *d, const struct cpuset *a, const struct cpuset *b)
 {
 	CPU_AND_S(sizeof(*d), d->set, a->set, b->set);
