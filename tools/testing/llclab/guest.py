@@ -58,6 +58,17 @@ class End(enum.Enum):
     NO_CONSOLE = 'the console log is incomplete (disk full?), so kernel reports may be missing'
 
 
+def die_with_parent(signum):
+    """A preexec_fn: the child gets the signal when this process ends, however it ends."""
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def child():
+        libc.prctl(1, signum)                   # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+    return child
+
+
 class Guest:
     def __init__(self, qemu, machine, kernel, initrd, console, clock='wall', accel='tcg', append=''):
         self.qemu, self.machine, self.kernel, self.initrd = qemu, machine, kernel, initrd
@@ -106,18 +117,11 @@ class Guest:
         for sock in theirs:
             # A full socket stops the guest until the host's next turn; rarely, then.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
-        libc = ctypes.CDLL(None)
-        parent = os.getpid()
-
-        def child():
-            libc.prctl(1, signal.SIGKILL)       # PR_SET_PDEATHSIG: no guest outlives us
-            if os.getppid() != parent:
-                os._exit(1)
-
         self.process = subprocess.Popen(
             self.arguments(theirs), stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages,
-            pass_fds=[self.initrd, *(s.fileno() for s in theirs)], preexec_fn=child,
-            start_new_session=True)             # Ctrl-C is for us to handle
+            pass_fds=[self.initrd, *(s.fileno() for s in theirs)],
+            preexec_fn=die_with_parent(signal.SIGKILL),     # no guest outlives us
+            start_new_session=True)                         # Ctrl-C is for us to handle
         for sock in theirs:
             sock.close()
         return dict(zip(PORTS, ours))
