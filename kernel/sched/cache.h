@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Cache-aware load balancing: what the scheduler and the files of the feature
+ * share. Included at the end of sched.h.
+ */
+#ifndef _KERNEL_SCHED_CACHE_H
+#define _KERNEL_SCHED_CACHE_H
+
+#ifdef CONFIG_SCHED_CACHE
+
+/* Occupancy is kept in units of 1024 ns, numbers of CPUs in 1/1024 CPU. */
+#define SCHED_CACHE_UNIT_SHIFT	10
+#define SCHED_CACHE_CPU_SHIFT	10
+#define SCHED_CACHE_CPU		BIT(SCHED_CACHE_CPU_SHIFT)
+
+/* A task's runtime is charged in lots of this many ns. */
+#define SCHED_CACHE_BATCH	(256 * NSEC_PER_USEC)
+
+/* Factor by which another LLC's occupancy has to exceed the preferred one's. */
+#define SCHED_CACHE_HYSTERESIS	2
+
+/* Scans in a row that find no room in the preferred LLC before it is left. */
+#define SCHED_CACHE_PATIENCE	3
+
+/* LLCs one scan tells apart; a group seen in more of them cannot be gathered. */
+#define SCHED_CACHE_MAX_VISITED	16
+
+/* From this aggr_tolerance on the gates are ignored. */
+#define SCHED_CACHE_TOLERANCE_ANY	100
+
+/*
+ * Epochs of one LLC that can be told apart: the one that is being filled, two
+ * complete ones and a spare, so that a late publisher meets no reader.
+ */
+#define SCHED_CACHE_HISTORY	4
+
+/**
+ * struct sched_cache_acc - per-epoch sums that several CPUs add to
+ * @slot: one word an epoch: epoch number << 32 | sum in units of 1024 ns (or
+ *	1/1024 CPU for claims). A word of another epoch reads as 0, so that
+ *	nothing has to be cleared.
+ */
+struct sched_cache_acc {
+	atomic64_t	slot[SCHED_CACHE_HISTORY];
+};
+
+/**
+ * struct sched_cache_llc - a last-level cache, from the sched domains
+ * @id: dense number, for people and trace events. Never reused.
+ * @nid: NUMA node.
+ * @nr_cpus: CPUs in @cpus.
+ * @nr_cores: cores among them; SMT siblings count once.
+ * @bytes: size of the cache, 0 while it is not known.
+ * @stray: runtime of fair tasks that have no preference, published by each CPU
+ *	when it enters a new epoch.
+ * @claim: average running threads of the groups that prefer this LLC.
+ * @cpus: CPUs whose sched domains say that they are in this LLC now.
+ *
+ * Made when the domains are first built with it, never freed: a pointer to it
+ * is good for ever and means the same cache whatever hotplug and cpusets did.
+ * @cpus, @nr_cpus, @nr_cores are written under sched_domains_mutex and read
+ * without a lock.
+ */
+struct sched_cache_llc {
+	int			id;
+	int			nid;
+	unsigned int		nr_cpus;
+	unsigned int		nr_cores;
+	u64			bytes;
+	struct sched_cache_acc	stray ____cacheline_aligned_in_smp;
+	struct sched_cache_acc	claim;
+	unsigned long		cpus[] ____cacheline_aligned_in_smp;
+};
+
+/* Why a group has no preferred LLC. Names in sched_cache_gate_names[]. */
+enum sched_cache_gate {
+	SCHED_CACHE_OPEN,	/* none: it may be gathered */
+	SCHED_CACHE_NEW,	/* not judged yet */
+	SCHED_CACHE_OFF,	/* aggr_tolerance is 0 */
+	SCHED_CACHE_SINGLE,	/* one thread left */
+	SCHED_CACHE_THREADS,	/* more running threads than the LLC has cores */
+	SCHED_CACHE_FOOTPRINT,	/* touches more memory than the LLC holds */
+	SCHED_CACHE_NO_ROOM,	/* other work has filled every LLC */
+	SCHED_CACHE_NOWHERE,	/* ran in no LLC at all */
+	SCHED_CACHE_NR_GATES
+};
+
+/* What there is in an LLC for a group beside the others, see sched_cache_room(). */
+enum sched_cache_room {
+	SCHED_CACHE_FULL,	/* no room: the ordinary balancer decides */
+	SCHED_CACHE_KEEP,	/* the dead band: who is in may stay */
+	SCHED_CACHE_ENTER,	/* room: who is out may come in, too */
+};
+
+/**
+ * struct sched_cache_group - tasks that are expected to share data
+ * @slots: per CPU, epoch << 32 | occupancy in units of 1024 ns as of that
+ *	epoch. Written under that CPU's rq lock only.
+ * @pref: preferred LLC, or NULL.
+ * @room: how full @pref is: may tasks enter, are they kept there.
+ * @scan_epoch: epoch of the last scan.
+ * @scanning: bit 0 is held by the scanner, who owns all that follows.
+ * @birth_epoch: epoch when the group was made.
+ * @birth_window: clock window (units) then, see sched_cache_window().
+ * @pref_epoch: epoch since when @pref is what it is.
+ * @claim_epoch: epoch of the last claim, which was for @pref.
+ * @claim: the amount of it.
+ * @running: average number of running threads, 1/1024.
+ * @occ: occupancy over all CPUs, units of 1024 ns.
+ * @occ_pref: the part of it in @pref.
+ * @crowded: scans in a row that found no room in @pref.
+ * @gate: why @pref is NULL.
+ * @footprint: bytes in use, see cache_footprint.c.
+ * @rcu: readers reach the group under RCU.
+ * @visited: CPUs with a slot worth reading. Set by the CPU, cleared by the scan.
+ */
+struct sched_cache_group {
+	u64 __percpu			*slots;
+	struct sched_cache_llc		*pref;
+	enum sched_cache_room		room;
+
+	u32				scan_epoch ____cacheline_aligned_in_smp;
+	unsigned long			scanning;
+	u32				birth_epoch;
+	u32				birth_window;
+	u32				pref_epoch;
+	u32				claim_epoch;
+	u32				claim;
+	u32				running;
+	u32				occ;
+	u32				occ_pref;
+	unsigned int			crowded;
+	enum sched_cache_gate		gate;
+	struct sched_cache_footprint	*footprint;
+	struct rcu_head			rcu;
+
+	unsigned long			visited[] ____cacheline_aligned_in_smp;
+};
+
+/* An occupancy word: what it was, and in which epoch. */
+#define SCHED_CACHE_WORD(epoch, occ)	((u64)(epoch) << 32 | (u32)(occ))
+
+static inline u32 sched_cache_word_epoch(u64 word)
+{
+	return word >> 32;
+}
+
+/* What happened, counted per CPU. Names in sched_cache_stat_names[]. */
+enum sched_cache_stat {
+	SCHED_CACHE_SCAN,	/* scans */
+	SCHED_CACHE_SCAN_CPUS,	/* CPUs looked at by them */
+	SCHED_CACHE_ELECT,	/* changes of a preferred LLC */
+	SCHED_CACHE_HOME,	/* running tasks that moved into their LLC */
+	SCHED_CACHE_HOME_BUSY,	/* would have, but found no idle CPU there */
+	SCHED_CACHE_WAKE_HOME,	/* wakeups and forks placed in the LLC */
+	SCHED_CACHE_WAKE_BUSY,	/* would have been, but found no idle CPU there */
+	SCHED_CACHE_KEPT,	/* tasks the balancer was asked to leave at home */
+	SCHED_CACHE_NR_STATS
+};
+
+DECLARE_PER_CPU(unsigned long [SCHED_CACHE_NR_STATS], sched_cache_stats);
+
+#define sched_cache_count(item)	this_cpu_inc(sched_cache_stats[item])
+
+/* Policy: pure functions of numbers, in cache_place.c. */
+
+/**
+ * struct sched_cache_cand - what an election sees of an LLC
+ * @llc: the LLC
+ * @occ: occupancy of the group in it, units of 1024 ns
+ * @fits: the group may live there
+ * @room: the room there, for the caller
+ */
+struct sched_cache_cand {
+	struct sched_cache_llc	*llc;
+	u32			occ;
+	bool			fits;
+	enum sched_cache_room	room;
+};
+
+u32 sched_cache_decay(u32 occ, u32 epochs);
+u32 sched_cache_word_occ(u64 word, u32 epoch);
+u32 sched_cache_cpus(u64 occ, u32 window);
+u64 sched_cache_limit(u64 amount, unsigned int tolerance);
+bool sched_cache_threads_fit(u32 running, unsigned int cores,
+			     unsigned int tolerance, bool open);
+bool sched_cache_footprint_fits(u64 bytes, u64 llc_bytes,
+				unsigned int tolerance, bool open);
+enum sched_cache_room
+sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
+		 unsigned int imb_pct);
+int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur);
+
+/* Mechanism, in cache.c. */
+
+DECLARE_STATIC_KEY_FALSE(sched_cache_active);
+DECLARE_PER_CPU_READ_MOSTLY(struct sched_cache_llc *, sched_cache_llc);
+
+extern unsigned int sched_cache_tolerance;
+extern unsigned int sched_cache_timeout;
+extern unsigned int sched_cache_overaggr_pct;
+extern unsigned int sched_cache_imb_pct;
+
+u32 sched_cache_epoch(void);
+u32 sched_cache_clock(u32 *window);
+void sched_cache_clock_restart(void);
+unsigned int sched_cache_period_ms(void);
+void sched_cache_set_period_ms(unsigned int ms);
+u32 sched_cache_llc_wanted(struct sched_cache_llc *llc);
+u32 sched_cache_acc_read(struct sched_cache_acc *acc, u32 epoch);
+void sched_cache_acc_add(struct sched_cache_acc *acc, u32 epoch, u32 val);
+u32 sched_cache_acc_average(struct sched_cache_acc *acc, u32 epoch);
+void __sched_cache_account(struct rq *rq, struct task_struct *p);
+void sched_cache_charge(struct sched_cache_group *grp, int cpu, u32 epoch, u32 units);
+struct sched_cache_group *sched_cache_group_alloc(void);
+struct sched_cache_group *sched_cache_group_join(struct task_struct *p);
+void sched_cache_group_free(struct sched_cache_group *grp);
+long sched_cache_nr_groups(void);
+
+/* The LLCs, in cache_llc.c. */
+
+void sched_cache_attach(int cpu, struct sched_domain *sd);
+void sched_cache_set_enabled(bool on);
+bool sched_cache_enabled(void);
+typedef int (*sched_cache_llc_fn)(struct sched_cache_llc *llc, void *arg);
+int sched_cache_for_each_llc(sched_cache_llc_fn fn, void *arg);
+
+/* The scan, in cache_scan.c. */
+
+bool sched_cache_may_scan(struct task_struct *p, struct sched_cache_llc *llc);
+void task_cache_work(struct callback_head *work);
+
+/* What fair.c asks, in cache_place.c. */
+
+int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu);
+bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu);
+bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu);
+bool sched_cache_keep_rq(struct rq *rq, int dst_cpu);
+void sched_cache_go_home(struct task_struct *p);
+void sched_cache_migrate_current(int cpu);
+
+/* The working set, in cache_footprint.c. */
+
+bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
+			   u32 epoch, u64 limit, u64 *bytes);
+void sched_cache_footprint_free(struct sched_cache_group *grp);
+
+/**
+ * sched_cache_account - charge the current task's runtime to its group
+ * @rq: run queue the task is current on
+ * @p: a task of the fair class
+ *
+ * Called on every update_curr(), under the rq lock. Runtime is charged in lots
+ * of %SCHED_CACHE_BATCH ns, so that all but a few calls are one comparison.
+ */
+static __always_inline void
+sched_cache_account(struct rq *rq, struct task_struct *p)
+{
+	if (static_branch_unlikely(&sched_cache_active) &&
+	    unlikely(p->se.sum_exec_runtime >= p->cache.charge_at))
+		__sched_cache_account(rq, p);
+}
+
+/* sched_cache_keep(), where the balancer has the task and not only its queue. */
+static inline bool
+sched_cache_keep_task(struct task_struct *p, int src_cpu, int dst_cpu)
+{
+	return static_branch_unlikely(&sched_cache_active) &&
+	       sched_feat(SC_KEEP) && sched_cache_keep(p, src_cpu, dst_cpu);
+}
+
+#else /* !CONFIG_SCHED_CACHE */
+
+static inline void sched_cache_account(struct rq *rq, struct task_struct *p) { }
+static inline void sched_cache_attach(int cpu, struct sched_domain *sd) { }
+static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu) { return false; }
+
+#endif /* CONFIG_SCHED_CACHE */
+
+#endif /* _KERNEL_SCHED_CACHE_H */

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cache-aware load balancing: how much memory a group works on.
+ *
+ * What does not fit an LLC gains nothing from being kept in one. The resident
+ * set says what a process has, not what it works on: a big heap may be cold. So:
+ *
+ * - A resident set that is within the limit fits, and nothing more is done.
+ *   Most processes cost one read of a counter per scan.
+ * - For the others a sample of their pages is taken, evenly over the mappings.
+ *   The accessed bit of each is cleared and the TLB flushed once; a few epochs
+ *   later the bits are read. The share of them that is set again, times the
+ *   resident set, is the working set of that time.
+ *
+ * Overestimates: data that is streamed through once counts like data that is
+ * used again. Underestimates: a huge page counts as accessed as a whole, but it
+ * is one sample of many; hugetlb and device mappings are left out. Sparse
+ * mappings, of which the sample hits too few present pages, count with all of
+ * the resident set.
+ */
+#include <linux/mm_inline.h>
+#include <linux/mmu_context.h>
+#include <linux/mmu_notifier.h>
+#include <linux/page_idle.h>
+#include <linux/pagewalk.h>
+
+#include "sched.h"
+
+#include <asm/tlbflush.h>
+
+#define SAMPLE_PAGES	64	/* pages in a sample */
+#define SAMPLE_TRIES	512	/* addresses that are tried to find them */
+#define SAMPLE_MIN	16	/* fewer pages than that say nothing */
+#define SAMPLE_WINDOW	2	/* epochs between clearing and reading */
+#define SAMPLE_INTERVAL	50	/* epochs between samples */
+
+/**
+ * struct sched_cache_footprint - the sample of a group
+ * @bytes: the last result, 0 before the first one
+ * @epoch: when the sample was taken
+ * @nr: pages in the sample that is waiting to be read, 0 if none is
+ * @addr: their addresses
+ *
+ * Belongs to the scanner.
+ */
+struct sched_cache_footprint {
+	u64		bytes;
+	u32		epoch;
+	unsigned int	nr;
+	unsigned long	addr[SAMPLE_PAGES];
+};
+
+/*
+ * Clear the accessed bit of the page at @addr. Returns 1 if it was set, 0 if it
+ * was not, -1 if no page is there.
+ */
+static int clear_young(struct vm_area_struct *vma, unsigned long addr)
+{
+	struct folio_walk fw;
+	struct folio *folio;
+	int young = -1;
+
+	folio = folio_walk_start(&fw, vma, addr, 0);
+	if (!folio)
+		return -1;
+	if (fw.level == FW_LEVEL_PTE)
+		young = !!ptep_clear_young_notify(vma, addr & PAGE_MASK, fw.ptep);
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+	else if (fw.level == FW_LEVEL_PMD)
+		young = !!pmdp_clear_young_notify(vma, addr & HPAGE_PMD_MASK,
+						  fw.pmdp);
+#endif
+	/* What reclaim and idle page tracking would have seen is not lost. */
+	if (young > 0)
+		folio_set_young(folio);
+	folio_walk_end(&fw, vma);
+	return young;
+}
+
+static bool worth_sampling(struct vm_area_struct *vma)
+{
+	return vma_is_accessible(vma) && !is_vm_hugetlb_page(vma) &&
+	       !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/* Take a new sample: every step-th page of what is mapped, if it is there. */
+static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
+			u32 epoch)
+{
+	unsigned long pages = 0, next, step;
+	VMA_ITERATOR(vmi, mm, 0);
+	struct vm_area_struct *vma;
+
+	for_each_vma(vmi, vma)
+		if (worth_sampling(vma))
+			pages += vma_pages(vma);
+	step = max(pages / SAMPLE_TRIES, 1UL);
+	next = get_random_u32_below(min_t(unsigned long, step, U32_MAX));
+
+	fp->nr = 0;
+	fp->epoch = epoch;
+	vma_iter_set(&vmi, 0);
+	for_each_vma(vmi, vma) {
+		if (!worth_sampling(vma))
+			continue;
+		for (; next < vma_pages(vma); next += step) {
+			unsigned long addr = vma->vm_start + (next << PAGE_SHIFT);
+
+			if (clear_young(vma, addr) < 0)
+				continue;
+			/* Any SAMPLE_PAGES of the hits: a reservoir. */
+			if (fp->nr < SAMPLE_PAGES) {
+				fp->addr[fp->nr] = addr;
+			} else {
+				u32 i = get_random_u32_below(fp->nr + 1);
+
+				if (i < SAMPLE_PAGES)
+					fp->addr[i] = addr;
+			}
+			fp->nr++;
+		}
+		next -= vma_pages(vma);
+		cond_resched();
+	}
+	fp->nr = min(fp->nr, SAMPLE_PAGES);
+
+	/* A bit is set again only when the translation is loaded again. */
+	flush_tlb_mm(mm);
+}
+
+static void sample_read(struct sched_cache_footprint *fp, struct mm_struct *mm,
+			u64 rss)
+{
+	unsigned int i, seen = 0, young = 0;
+
+	for (i = 0; i < fp->nr; i++) {
+		struct vm_area_struct *vma = vma_lookup(mm, fp->addr[i]);
+		int ret = vma && worth_sampling(vma) ?
+			  clear_young(vma, fp->addr[i]) : -1;
+
+		if (ret < 0)
+			continue;
+		seen++;
+		young += ret;
+	}
+	fp->bytes = seen < SAMPLE_MIN ? rss : div_u64(rss * young, seen);
+	fp->bytes = max(fp->bytes, 1ULL);
+	fp->nr = 0;
+}
+
+/**
+ * sched_cache_footprint - how much memory does a group work on
+ * @grp: the group, whose scanner the caller is
+ * @mm: current's mm
+ * @epoch: the epoch of the scan
+ * @limit: bytes up to which the answer does not matter
+ * @bytes: the answer
+ *
+ * Process context; may sleep. Does not wait for the mmap lock: a scan that does
+ * not get it leaves the sample to the next one.
+ *
+ * Return: false as long as nothing is known of a group that may be too big.
+ */
+bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
+			   u32 epoch, u64 limit, u64 *bytes)
+{
+	struct sched_cache_footprint *fp = grp->footprint;
+	u64 rss = (u64)get_mm_rss(mm) << PAGE_SHIFT;
+	u32 age;
+
+	*bytes = rss;
+	if (rss <= limit)
+		return true;
+
+	if (!fp) {
+		fp = kzalloc(sizeof(*fp), GFP_KERNEL | __GFP_NOWARN);
+		/* Without memory the resident set has to do. */
+		if (!fp)
+			return true;
+		fp->epoch = epoch - SAMPLE_INTERVAL;
+		grp->footprint = fp;
+	}
+
+	age = epoch - fp->epoch;
+	if (fp->nr ? age >= SAMPLE_WINDOW : age >= SAMPLE_INTERVAL) {
+		if (!mmap_read_trylock(mm))
+			goto out;
+		if (fp->nr)
+			sample_read(fp, mm, rss);
+		else
+			sample_take(fp, mm, epoch);
+		mmap_read_unlock(mm);
+		/* Nothing at all was there to be sampled. */
+		if (!fp->nr && !fp->bytes)
+			fp->bytes = rss;
+	}
+out:
+	*bytes = fp->bytes;
+	return fp->bytes;
+}
+
+/**
+ * sched_cache_footprint_free - free what a group holds for its footprint
+ * @grp: a group that nobody uses any more
+ */
+void sched_cache_footprint_free(struct sched_cache_group *grp)
+{
+	kfree(grp->footprint);
+}

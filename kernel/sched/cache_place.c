@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cache-aware load balancing: policy.
+ *
+ * The first half of this file is arithmetic: gates and decisions as functions
+ * of numbers, which the KUnit suite checks by table. The second half collects
+ * those numbers for the wakeup, fork and balance paths of fair.c and for tasks
+ * that bring themselves home.
+ *
+ * All paths go by one decision, sched_cache_room(), which the scan takes once
+ * an epoch for the whole group: what may enter the preferred LLC, and what is
+ * kept there, so that no path undoes what another one did.
+ */
+#include <linux/mmu_context.h>
+
+#include "sched.h"
+
+#include <trace/events/sched_cache.h>
+
+/**
+ * sched_cache_decay - occupancy after some epochs without any runtime
+ * @occ: occupancy, units of 1024 ns
+ * @epochs: how many epochs have passed
+ *
+ * Return: @occ halved @epochs times.
+ */
+u32 sched_cache_decay(u32 occ, u32 epochs)
+{
+	return epochs < 32 ? occ >> epochs : 0;
+}
+
+/**
+ * sched_cache_word_occ - what is left now of an occupancy word
+ * @word: the word
+ * @epoch: the epoch of now
+ *
+ * Return: occupancy, units of 1024 ns.
+ */
+u32 sched_cache_word_occ(u64 word, u32 epoch)
+{
+	return sched_cache_decay((u32)word, epoch - sched_cache_word_epoch(word));
+}
+
+/**
+ * sched_cache_cpus - number of CPUs that an occupancy stands for
+ * @occ: sum of occupancies, units of 1024 ns
+ * @window: what an always busy CPU has gathered by now, same units
+ *
+ * Return: occ / window in 1/1024 CPU, rounded to nearest. 0 while @window is 0.
+ */
+u32 sched_cache_cpus(u64 occ, u32 window)
+{
+	if (!window)
+		return 0;
+	return div_u64((occ << SCHED_CACHE_CPU_SHIFT) + window / 2, window);
+}
+
+/**
+ * sched_cache_limit - how much of something the gates admit
+ * @amount: what fits
+ * @tolerance: llc_aggr_tolerance
+ *
+ * Return: @amount times @tolerance; 0 for a tolerance of 0, U64_MAX for 100 and
+ * more and when the product would not fit.
+ */
+u64 sched_cache_limit(u64 amount, unsigned int tolerance)
+{
+	u64 limit;
+
+	if (tolerance >= SCHED_CACHE_TOLERANCE_ANY ||
+	    check_mul_overflow(amount, (u64)tolerance, &limit))
+		return U64_MAX;
+	return limit;
+}
+
+/**
+ * sched_cache_threads_fit - the gate of running threads
+ * @running: average number of running threads, 1/1024
+ * @cores: cores of the preferred LLC
+ * @tolerance: llc_aggr_tolerance
+ * @open: the gate is open now
+ *
+ * An open gate closes when the average rounds to more threads than are
+ * admitted; a closed one opens at an eighth of a thread above them, so that a
+ * group of just that many does not flap.
+ *
+ * Return: true if the group may be gathered.
+ */
+bool sched_cache_threads_fit(u32 running, unsigned int cores,
+			     unsigned int tolerance, bool open)
+{
+	u64 limit = sched_cache_limit((u64)cores << SCHED_CACHE_CPU_SHIFT,
+				      tolerance);
+
+	if (!limit || limit == U64_MAX)
+		return limit;
+	return running <= limit + SCHED_CACHE_CPU / (open ? 2 : 8);
+}
+
+/**
+ * sched_cache_footprint_fits - the gate of the working set
+ * @bytes: working set
+ * @llc_bytes: size of the preferred LLC, 0 if it is not known
+ * @tolerance: llc_aggr_tolerance
+ * @open: the gate is open now
+ *
+ * An open gate closes an eighth above the limit, a closed one opens at it. A
+ * cache of unknown size closes no gate.
+ *
+ * Return: true if the group may be gathered.
+ */
+bool sched_cache_footprint_fits(u64 bytes, u64 llc_bytes,
+				unsigned int tolerance, bool open)
+{
+	u64 limit = sched_cache_limit(llc_bytes, tolerance);
+
+	if (!tolerance)
+		return false;
+	if (!llc_bytes || limit == U64_MAX)
+		return true;
+	if (bytes <= limit)
+		return true;
+	return open && bytes - limit <= limit / 8;
+}
+
+/**
+ * sched_cache_room - what there is in an LLC for a group beside the others
+ * @others: what everybody else wants of the LLC, 1/1024 CPU
+ * @need: average number of running threads of the group, 1/1024
+ * @cores: cores of the LLC, times the tolerance
+ * @overaggr_pct: llc_overaggr_pct, percent of @cores
+ * @imb_pct: llc_imb_pct, percent of @cores
+ *
+ * The one decision of all paths. Tasks may enter while
+ *
+ *	others + need <= cores * overaggr_pct / 100
+ *
+ * and those inside are kept from leaving for llc_imb_pct longer; both to the
+ * nearest whole task. It depends on where tasks want to be and not on where they
+ * are, so that no move of a task makes the next one.
+ *
+ * Return: the room.
+ */
+enum sched_cache_room
+sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
+		 unsigned int imb_pct)
+{
+	u64 sum = (u64)others + need;
+	u64 enter, keep;
+
+	/* No sum comes near this, and the products below stay within 64 bits. */
+	cores = min(cores, 1ULL << 32);
+	enter = div_u64((cores << SCHED_CACHE_CPU_SHIFT) * overaggr_pct, 100);
+	keep = enter + div_u64((cores << SCHED_CACHE_CPU_SHIFT) * imb_pct, 100);
+
+	if (sum <= enter + SCHED_CACHE_CPU / 2)
+		return SCHED_CACHE_ENTER;
+	if (sum <= keep + SCHED_CACHE_CPU / 2)
+		return SCHED_CACHE_KEEP;
+	return SCHED_CACHE_FULL;
+}
+
+/**
+ * sched_cache_elect - which LLC a group should prefer
+ * @cand: LLCs where the group ran
+ * @nr: how many
+ * @cur: index of the LLC it prefers now, -1 for none
+ *
+ * The LLC with most occupancy of those with room. The current one, while it has
+ * room, gives way only to one that exceeds it by %SCHED_CACHE_HYSTERESIS. Of
+ * equals the first wins.
+ *
+ * Return: an index, or -1 if none has room.
+ */
+int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur)
+{
+	int i, best = -1;
+
+	for (i = 0; i < nr; i++) {
+		if (!cand[i].fits)
+			continue;
+		if (best < 0 || cand[i].occ > cand[best].occ)
+			best = i;
+	}
+
+	if (cur >= 0 && cand[cur].fits &&
+	    cand[best].occ <= (u64)cand[cur].occ * SCHED_CACHE_HYSTERESIS)
+		return cur;
+	return best;
+}
+
+/*
+ * The preferred LLC of a task as far as the task may use it, and the room there:
+ * NUMA balancing's preferred node goes before it. Under RCU or the rq lock.
+ */
+static struct sched_cache_llc *
+task_pref(struct task_struct *p, enum sched_cache_room *room)
+{
+	struct sched_cache_group *grp;
+	struct sched_cache_llc *pref;
+
+	grp = rcu_dereference_check(p->cache.group, p == current ||
+				    rcu_read_lock_sched_held());
+	if (!grp)
+		return NULL;
+	pref = READ_ONCE(grp->pref);
+	*room = READ_ONCE(grp->room);
+#ifdef CONFIG_NUMA_BALANCING
+	if (pref) {
+		int nid = READ_ONCE(p->numa_preferred_nid);
+
+		if (nid != NUMA_NO_NODE && nid != pref->nid)
+			return NULL;
+	}
+#endif
+	return pref;
+}
+
+/* Asymmetric packing would take a task that goes from @src_cpu to @cpu back. */
+static bool packing_objects(int src_cpu, int cpu)
+{
+	struct sched_domain *sd;
+
+	sd = rcu_dereference(per_cpu(sd_asym_packing, src_cpu));
+	return sd && cpumask_test_cpu(cpu, sched_domain_span(sd)) &&
+	       sched_asym_prefer(src_cpu, cpu);
+}
+
+/**
+ * sched_cache_target - where a waking or new task should look for an idle CPU
+ * @p: the task
+ * @prev_cpu: the CPU it ran on last, for a new one its parent's
+ * @new_cpu: the CPU around which it would look otherwise, -1 for a new task,
+ *	which would be spread over the machine
+ *
+ * Called under RCU with @p's pi_lock held.
+ *
+ * Return: a CPU that @p may use in its preferred LLC, or -1 if @p has none, if
+ * @new_cpu is there already, or if that LLC has no room.
+ */
+int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu)
+{
+	struct sched_cache_llc *prev, *pref;
+	enum sched_cache_room room;
+	int cpu;
+
+	pref = task_pref(p, &room);
+	if (!pref || sched_asym_cpucap_active() ||
+	    (new_cpu >= 0 && pref == READ_ONCE(per_cpu(sched_cache_llc, new_cpu))))
+		return -1;
+
+	/* A task that wakes where it slept does not enter. */
+	prev = READ_ONCE(per_cpu(sched_cache_llc, prev_cpu));
+	if (room < (new_cpu >= 0 && prev == pref ? SCHED_CACHE_KEEP : SCHED_CACHE_ENTER))
+		return -1;
+
+	if (prev == pref && cpumask_test_cpu(prev_cpu, p->cpus_ptr))
+		return prev_cpu;
+	cpu = cpumask_any_and(to_cpumask(pref->cpus), p->cpus_ptr);
+	if (cpu >= nr_cpu_ids || cpu_rq(cpu)->rd != cpu_rq(prev_cpu)->rd)
+		return -1;
+	return cpu;
+}
+
+/**
+ * sched_cache_accept - is the CPU found near sched_cache_target() good enough
+ * @p: the waking or new task
+ * @cpu: what the search for an idle CPU came back with
+ * @new_cpu: the CPU around which @p would look otherwise
+ *
+ * Called under RCU with @p's pi_lock held.
+ *
+ * Return: true if @p should go to @cpu: it is idle, and no asymmetric packing
+ * would pull the task back.
+ */
+bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
+{
+	bool ok = available_idle_cpu(cpu) && !packing_objects(new_cpu, cpu);
+
+	sched_cache_count(ok ? SCHED_CACHE_WAKE_HOME : SCHED_CACHE_WAKE_BUSY);
+	trace_sched_cache_wake(p, cpu, ok);
+	return ok;
+}
+
+/**
+ * sched_cache_keep - should the balancer leave a task in its preferred LLC
+ * @p: the task
+ * @src_cpu: where it is
+ * @dst_cpu: where the balancer would take it
+ *
+ * Only to be asked where no CPU of the source is short of time: a task that
+ * waits is never kept from an idle CPU. Called under RCU or the rq lock.
+ *
+ * Return: true if @p is at home on @src_cpu, @dst_cpu is in another LLC, and
+ * the preferred LLC is not full.
+ */
+bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
+{
+	struct sched_cache_llc *src, *dst;
+	enum sched_cache_room room;
+
+	src = READ_ONCE(per_cpu(sched_cache_llc, src_cpu));
+	dst = READ_ONCE(per_cpu(sched_cache_llc, dst_cpu));
+	if (!src || !dst || src == dst || task_pref(p, &room) != src ||
+	    room < SCHED_CACHE_KEEP)
+		return false;
+
+	/* A task that may not use all of the LLC cannot rely on its room. */
+	if (!cpumask_subset(to_cpumask(src->cpus), p->cpus_ptr))
+		return false;
+
+	sched_cache_count(SCHED_CACHE_KEPT);
+	return true;
+}
+
+/**
+ * sched_cache_keep_rq - is there nothing to take from a run queue
+ * @rq: the run queue of another CPU
+ * @dst_cpu: where the balancer would take a task
+ *
+ * Called under RCU without the rq lock: a guess, like all that the balancer
+ * gathers before it takes a lock.
+ *
+ * Return: true if the only task of @rq runs and sched_cache_keep() holds for it.
+ */
+bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
+{
+	struct task_struct *curr;
+
+	if (!static_branch_unlikely(&sched_cache_active) ||
+	    !sched_feat(SC_KEEP) || READ_ONCE(rq->nr_running) != 1)
+		return false;
+
+	curr = rcu_dereference(rq->curr);
+	return curr->sched_class == &fair_sched_class &&
+	       sched_cache_keep(curr, cpu_of(rq), dst_cpu);
+}
+
+/* CPUs that a task is on its way to. Two that come home take two idle CPUs. */
+static DEFINE_PER_CPU(int, cpu_taken);
+
+static bool core_is_idle(int cpu)
+{
+#ifdef CONFIG_SCHED_SMT
+	int sibling;
+
+	for_each_cpu(sibling, cpu_smt_mask(cpu)) {
+		if (!available_idle_cpu(sibling) ||
+		    READ_ONCE(per_cpu(cpu_taken, sibling)))
+			return false;
+	}
+#endif
+	return true;
+}
+
+/*
+ * An idle CPU of @pref for current, taken; an idle core if there is one.
+ * -1 if none.
+ */
+static int take_idle_cpu(struct sched_cache_llc *pref, int this_cpu)
+{
+	struct cpumask *cpus = to_cpumask(pref->cpus);
+	struct task_struct *p = current;
+	bool cores;
+	int cpu;
+
+	for (cores = true; ; cores = false) {
+		for_each_cpu_and(cpu, cpus, p->cpus_ptr) {
+			if (available_idle_cpu(cpu) &&
+			    (!cores || core_is_idle(cpu)) &&
+			    cpu_rq(cpu)->rd == cpu_rq(this_cpu)->rd &&
+			    sched_core_cookie_match(cpu_rq(cpu), p) &&
+			    !packing_objects(this_cpu, cpu) &&
+			    !cmpxchg(&per_cpu(cpu_taken, cpu), 0, 1))
+				return cpu;
+		}
+		if (!cores)
+			return -1;
+	}
+}
+
+/**
+ * sched_cache_go_home - move current to an idle CPU of its preferred LLC
+ * @p: current
+ *
+ * From the task work, where a task can be moved by its own will and without
+ * any search by others. Process context; may sleep.
+ */
+void sched_cache_go_home(struct task_struct *p)
+{
+	enum sched_cache_room room;
+	struct sched_cache_llc *pref;
+	int cpu, this_cpu;
+
+	if (!sched_feat(SC_HOME) || sched_asym_cpucap_active() ||
+	    p->nr_cpus_allowed == 1 || p->sched_class != &fair_sched_class)
+		return;
+
+	scoped_guard(rcu) {
+		this_cpu = raw_smp_processor_id();
+		pref = task_pref(p, &room);
+		if (!pref || room < SCHED_CACHE_ENTER ||
+		    pref == READ_ONCE(per_cpu(sched_cache_llc, this_cpu)))
+			return;
+
+		/* The next attempt is for the next tick. */
+		p->cache.home_stamp = jiffies;
+		cpu = take_idle_cpu(pref, this_cpu);
+	}
+
+	if (cpu < 0) {
+		sched_cache_count(SCHED_CACHE_HOME_BUSY);
+		return;
+	}
+
+	sched_cache_migrate_current(cpu);
+	WRITE_ONCE(per_cpu(cpu_taken, cpu), 0);
+	sched_cache_count(SCHED_CACHE_HOME);
+	trace_sched_cache_home(p, this_cpu, cpu);
+}
+
+#ifdef CONFIG_SCHED_CACHE_KUNIT_TEST
+#include "tests/cache_place_test.c"
+#endif

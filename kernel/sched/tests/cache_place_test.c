@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the policy of cache-aware load balancing: gates and decisions,
+ * by table. Included at the end of cache_place.c.
+ */
+#include <kunit/test.h>
+
+#define CPUS(n)		((u32)((n) * SCHED_CACHE_CPU))
+#define PERCENT(n)	((u32)((n) * SCHED_CACHE_CPU / 100))
+
+static void decay_halves_once_per_epoch(struct kunit *test)
+{
+	u32 occ, epochs, want;
+
+	for (occ = 1; occ; occ <<= 1) {
+		want = occ;
+		for (epochs = 0; epochs <= 200; epochs++, want /= 2)
+			KUNIT_EXPECT_EQ(test, sched_cache_decay(occ, epochs), want);
+	}
+	KUNIT_EXPECT_EQ(test, sched_cache_decay(U32_MAX, 31), 1);
+	KUNIT_EXPECT_EQ(test, sched_cache_decay(U32_MAX, U32_MAX), 0);
+}
+
+/*
+ * n CPUs that run all the time read n threads, at every point of an epoch,
+ * whether there were more of them before, or none.
+ */
+static void constant_input_reads_itself(struct kunit *test)
+{
+	static const u32 before[] = { 0, 1, 64, 512 };
+	static const u32 now[] = { 0, 1, 3, 7, 8, 60, 128 };
+	const u32 period = 9766, tick = 977;	/* 10 ms and 1 ms, in units */
+	int b, n, epoch, t;
+
+	for (b = 0; b < ARRAY_SIZE(before); b++) {
+		for (n = 0; n < ARRAY_SIZE(now); n++) {
+			u64 occ = (u64)before[b] * period;
+			u32 window = period, running = 0;
+
+			for (epoch = 0; epoch < 40; epoch++) {
+				for (t = 0; t < 10; t++) {
+					occ += (u64)now[n] * tick;
+					window += tick;
+					running = sched_cache_cpus(occ, window);
+					if (epoch < 20)
+						continue;
+					/* what halving rounds away, at most */
+					KUNIT_EXPECT_LE(test, running, CPUS(now[n]) + 2 + now[n] / 8);
+					KUNIT_EXPECT_GE(test, running + 2 + now[n] / 8, CPUS(now[n]));
+				}
+				occ /= 2;
+				window /= 2;
+			}
+		}
+	}
+	KUNIT_EXPECT_EQ(test, sched_cache_cpus(0, 0), 0);
+	KUNIT_EXPECT_EQ(test, sched_cache_cpus(100, 0), 0);
+}
+
+static void limit_saturates(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 0), 0);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 1), 8);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 99), 792);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 100), U64_MAX);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 101), U64_MAX);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, 1U << 31), U64_MAX);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(8, U32_MAX), U64_MAX);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(1ULL << 33, 99), 99ULL << 33);
+	KUNIT_EXPECT_EQ(test, sched_cache_limit(U64_MAX / 2, 3), U64_MAX);
+}
+
+/* "Fits" is the LLC's cores: not less by a margin, not its SMT siblings. */
+static void threads_fit_the_cores(struct kunit *test)
+{
+	static const struct { unsigned int cpus, smt, fit; } llc[] = {
+		{ 4, 4, 1 }, { 4, 8, 1 }, { 8, 1, 8 }, { 8, 2, 4 }, { 16, 2, 8 },
+		{ 32, 2, 16 }, { 60, 2, 30 }, { 64, 1, 64 }, { 128, 2, 64 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(llc); i++) {
+		/* As llc_update_cores() counts: a core that is cut counts. */
+		unsigned int cores = DIV_ROUND_UP(llc[i].cpus, llc[i].smt);
+
+		KUNIT_EXPECT_EQ(test, cores, llc[i].fit);
+		KUNIT_EXPECT_TRUE(test, sched_cache_threads_fit(CPUS(cores), cores, 1, false));
+		KUNIT_EXPECT_TRUE(test, sched_cache_threads_fit(CPUS(cores), cores, 1, true));
+		KUNIT_EXPECT_FALSE(test, sched_cache_threads_fit(CPUS(cores + 1), cores, 1, true));
+		KUNIT_EXPECT_FALSE(test, sched_cache_threads_fit(CPUS(cores + 1), cores, 1, false));
+		/* Twice the tolerance, twice the threads. */
+		KUNIT_EXPECT_TRUE(test, sched_cache_threads_fit(CPUS(2 * cores), cores, 2, false));
+		KUNIT_EXPECT_FALSE(test,
+				   sched_cache_threads_fit(CPUS(2 * cores + 1), cores, 2, true));
+	}
+}
+
+static void threads_gate_has_a_dead_band(struct kunit *test)
+{
+	u32 running;
+
+	for (running = 0; running < CPUS(9); running++) {
+		bool opens = sched_cache_threads_fit(running, 6, 1, false);
+		bool stays = sched_cache_threads_fit(running, 6, 1, true);
+
+		KUNIT_EXPECT_EQ(test, opens, running <= CPUS(6) + CPUS(1) / 8);
+		KUNIT_EXPECT_EQ(test, stays, running <= CPUS(6) + CPUS(1) / 2);
+	}
+}
+
+static void tolerance_extremes(struct kunit *test)
+{
+	static const unsigned int any[] = { 100, 101, 1U << 31, U32_MAX };
+	int i;
+
+	KUNIT_EXPECT_FALSE(test, sched_cache_threads_fit(0, 8, 0, true));
+	KUNIT_EXPECT_FALSE(test, sched_cache_footprint_fits(0, 1 << 20, 0, true));
+	KUNIT_EXPECT_FALSE(test, sched_cache_footprint_fits(0, 0, 0, true));
+	for (i = 0; i < ARRAY_SIZE(any); i++) {
+		KUNIT_EXPECT_TRUE(test, sched_cache_threads_fit(U32_MAX, 1, any[i], false));
+		KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(U64_MAX, 1, any[i], false));
+	}
+	KUNIT_EXPECT_TRUE(test, sched_cache_threads_fit(CPUS(99), 1, 99, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_threads_fit(CPUS(100), 1, 99, true));
+}
+
+static void footprint_fits_the_cache(struct kunit *test)
+{
+	const u64 mib = 1 << 20;
+
+	KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(32 * mib, 32 * mib, 1, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_footprint_fits(32 * mib + 1, 32 * mib, 1, false));
+	/* An open gate stays open for another eighth. */
+	KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(36 * mib, 32 * mib, 1, true));
+	KUNIT_EXPECT_FALSE(test, sched_cache_footprint_fits(36 * mib + 1, 32 * mib, 1, true));
+	KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(64 * mib, 32 * mib, 2, false));
+	/* No information on the cache: no reason not to. */
+	KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(U64_MAX, 0, 1, false));
+	/* 1 GiB of stacked cache and the greatest tolerance that still judges */
+	KUNIT_EXPECT_TRUE(test, sched_cache_footprint_fits(99ULL << 30, 1ULL << 30, 99, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_footprint_fits(U64_MAX, 1ULL << 30, 99, true));
+}
+
+/*
+ * The decision table of Documentation/scheduler/sched-cache.rst: what others
+ * want, what the group needs, cores, thresholds, room.
+ */
+static void decision_table(struct kunit *test)
+{
+	static const struct {
+		u32 others, need;
+		unsigned int cores, overaggr_pct, imb_pct;
+		enum sched_cache_room room;
+	} row[] = {
+		/* six cores and the default thresholds: 6.5 and 7.7 */
+		{ CPUS(0), CPUS(4), 6, 100, 20, SCHED_CACHE_ENTER },
+		{ CPUS(0), CPUS(6), 6, 100, 20, SCHED_CACHE_ENTER },
+		{ CPUS(2), CPUS(4), 6, 100, 20, SCHED_CACHE_ENTER },
+		{ CPUS(0), CPUS(7), 6, 100, 20, SCHED_CACHE_KEEP },
+		{ CPUS(3), CPUS(4), 6, 100, 20, SCHED_CACHE_KEEP },
+		{ CPUS(4), CPUS(4), 6, 100, 20, SCHED_CACHE_FULL },
+		{ CPUS(12), CPUS(4), 6, 100, 20, SCHED_CACHE_FULL },
+		/* half of it to be left free: 3.5 and 4.7 */
+		{ CPUS(0), CPUS(3), 6, 50, 20, SCHED_CACHE_ENTER },
+		{ CPUS(0), CPUS(4), 6, 50, 20, SCHED_CACHE_KEEP },
+		{ CPUS(1), CPUS(4), 6, 50, 20, SCHED_CACHE_FULL },
+		/* no dead band */
+		{ CPUS(0), CPUS(6), 6, 100, 0, SCHED_CACHE_ENTER },
+		{ CPUS(0), CPUS(7), 6, 100, 0, SCHED_CACHE_FULL },
+		/* thirty cores */
+		{ CPUS(0), CPUS(30), 30, 100, 20, SCHED_CACHE_ENTER },
+		{ CPUS(0), CPUS(36), 30, 100, 20, SCHED_CACHE_KEEP },
+		{ CPUS(0), CPUS(37), 30, 100, 20, SCHED_CACHE_FULL },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++)
+		KUNIT_EXPECT_EQ_MSG(test, row[i].room,
+				    sched_cache_room(row[i].others, row[i].need,
+						     row[i].cores, row[i].overaggr_pct,
+						     row[i].imb_pct), "row %d", i);
+}
+
+/* Entering needs more room than staying, whatever the thresholds. */
+static void what_may_enter_is_kept(struct kunit *test)
+{
+	static const unsigned int pct[] = { 0, 1, 20, 50, 99, 100 };
+	static const unsigned int cores[] = { 0, 1, 4, 6, 60, 8192 };
+	enum sched_cache_room room, last;
+	int c, o, i;
+	u32 sum;
+
+	for (c = 0; c < ARRAY_SIZE(cores); c++) {
+		for (o = 0; o < ARRAY_SIZE(pct); o++) {
+			for (i = 0; i < ARRAY_SIZE(pct); i++) {
+				last = SCHED_CACHE_ENTER;
+				for (sum = 0; sum < CPUS(130); sum += PERCENT(37)) {
+					room = sched_cache_room(sum / 3, sum - sum / 3,
+								cores[c], pct[o], pct[i]);
+					/* never more room when more is wanted */
+					KUNIT_EXPECT_LE(test, room, last);
+					last = room;
+				}
+			}
+		}
+	}
+}
+
+static void room_does_not_overflow(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, SCHED_CACHE_ENTER,
+			sched_cache_room(U32_MAX, U32_MAX, U64_MAX, 100, 100));
+	KUNIT_EXPECT_EQ(test, SCHED_CACHE_FULL,
+			sched_cache_room(U32_MAX, U32_MAX, 8192, 100, 100));
+	KUNIT_EXPECT_EQ(test, SCHED_CACHE_FULL, sched_cache_room(0, CPUS(1), 0, 100, 100));
+	KUNIT_EXPECT_EQ(test, SCHED_CACHE_ENTER, sched_cache_room(0, 0, 0, 0, 0));
+}
+
+static void election_needs_twice_the_occupancy(struct kunit *test)
+{
+	static const struct {
+		struct sched_cache_cand cand[3];
+		int cur, winner;
+	} row[] = {
+		/* none yet: most occupancy, of equals the first */
+		{ { { NULL, 10, true }, { NULL, 30, true }, { NULL, 20, true } }, -1, 1 },
+		{ { { NULL, 10, true }, { NULL, 10, true }, { NULL, 10, true } }, -1, 0 },
+		/* the current one stays up to twice its occupancy */
+		{ { { NULL, 10, true }, { NULL, 20, true }, { NULL, 0, true } }, 0, 0 },
+		{ { { NULL, 10, true }, { NULL, 21, true }, { NULL, 0, true } }, 0, 1 },
+		{ { { NULL, 0, true }, { NULL, 1, true }, { NULL, 0, true } }, 0, 1 },
+		{ { { NULL, 0, true }, { NULL, 0, true }, { NULL, 0, true } }, 2, 2 },
+		{ { { NULL, U32_MAX, true }, { NULL, U32_MAX, true }, { NULL, 0, true } }, 1, 1 },
+		/* no room: does not count, whoever it is */
+		{ { { NULL, 10, true }, { NULL, 90, false }, { NULL, 5, true } }, 0, 0 },
+		{ { { NULL, 90, false }, { NULL, 5, true }, { NULL, 1, true } }, 0, 1 },
+		{ { { NULL, 90, false }, { NULL, 5, false }, { NULL, 1, false } }, 0, -1 },
+		{ { { NULL, 90, false }, { NULL, 5, false }, { NULL, 1, false } }, -1, -1 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++)
+		KUNIT_EXPECT_EQ_MSG(test, row[i].winner,
+				    sched_cache_elect(row[i].cand, 3, row[i].cur),
+				    "row %d", i);
+	KUNIT_EXPECT_EQ(test, -1, sched_cache_elect(NULL, 0, -1));
+}
+
+static struct kunit_case sched_cache_place_cases[] = {
+	KUNIT_CASE(decay_halves_once_per_epoch),
+	KUNIT_CASE(constant_input_reads_itself),
+	KUNIT_CASE(limit_saturates),
+	KUNIT_CASE(threads_fit_the_cores),
+	KUNIT_CASE(threads_gate_has_a_dead_band),
+	KUNIT_CASE(tolerance_extremes),
+	KUNIT_CASE(footprint_fits_the_cache),
+	KUNIT_CASE(decision_table),
+	KUNIT_CASE(what_may_enter_is_kept),
+	KUNIT_CASE(room_does_not_overflow),
+	KUNIT_CASE(election_needs_twice_the_occupancy),
+	{}
+};
+
+static struct kunit_suite sched_cache_place_suite = {
+	.name		= "sched_cache_place",
+	.test_cases	= sched_cache_place_cases,
+};
+
+kunit_test_suite(sched_cache_place_suite);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the scan of cache-aware load balancing. Included at the end of
+ * cache_scan.c.
+ */
+#include <kunit/test.h>
+
+static void scan_looks_at_visited_cpus_only(struct kunit *test)
+{
+	struct sched_cache_group *grp = sched_cache_group_alloc();
+	u32 timeout = READ_ONCE(sched_cache_timeout);
+	struct scan s = { .epoch = 1000 };
+	int cpu, nr = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, grp);
+	for_each_possible_cpu(cpu) {
+		/* two fresh ones, one about to be forgotten, one forgotten */
+		static const u32 age[] = { 0, 1, 0, 0 };
+
+		if (nr == 4)
+			break;
+		sched_cache_charge(grp, cpu, 1000 - age[nr] -
+			     (nr == 2 ? timeout : nr == 3 ? timeout + 1 : 0), 64);
+		nr++;
+	}
+
+	scan_cpus(grp, &s);
+	KUNIT_EXPECT_EQ(test, s.cpus, nr);
+	KUNIT_EXPECT_EQ(test, s.evicted, nr == 4);
+	KUNIT_EXPECT_EQ(test, cpumask_weight(to_cpumask(grp->visited)), min(nr, 3));
+	sched_cache_group_free(grp);
+}
+
+static void scan_tells_llcs_apart(struct kunit *test)
+{
+	struct sched_cache_llc *llc;
+	struct scan s = {};
+	int i;
+
+	llc = kunit_kcalloc(test, SCHED_CACHE_MAX_VISITED + 1, sizeof(*llc), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, llc);
+
+	for (i = 0; i < 2 * SCHED_CACHE_MAX_VISITED; i++)
+		scan_add(&s, &llc[i % SCHED_CACHE_MAX_VISITED], 1 + i / SCHED_CACHE_MAX_VISITED);
+	KUNIT_EXPECT_EQ(test, s.nr, SCHED_CACHE_MAX_VISITED);
+	for (i = 0; i < s.nr; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, s.cand[i].llc, &llc[i]);
+		KUNIT_EXPECT_EQ(test, s.cand[i].occ, 3);
+	}
+
+	/* One more than can be told apart is left out, and said so. */
+	scan_add(&s, &llc[SCHED_CACHE_MAX_VISITED], 100);
+	KUNIT_EXPECT_EQ(test, s.nr, SCHED_CACHE_MAX_VISITED);
+	KUNIT_EXPECT_EQ(test, s.skipped, 1);
+}
+
+static struct kunit_case sched_cache_scan_cases[] = {
+	KUNIT_CASE(scan_looks_at_visited_cpus_only),
+	KUNIT_CASE(scan_tells_llcs_apart),
+	{}
+};
+
+static struct kunit_suite sched_cache_scan_suite = {
+	.name		= "sched_cache_scan",
+	.test_cases	= sched_cache_scan_cases,
+};
+
+kunit_test_suite(sched_cache_scan_suite);
