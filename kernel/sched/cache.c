@@ -30,8 +30,9 @@
  * scan clears bits that have not been renewed for llc_epoch_affinity_timeout
  * epochs. Both may meet: then the bit is set again one epoch later.
  *
- * Where others are counts as well. Tasks without a preference are strays: each
- * CPU adds up their runtime per epoch and publishes the sum to its LLC when it
+ * Where others are counts as well. Tasks that will not have a preference are
+ * strays, that is, single threads and groups that have been found to fit nowhere:
+ * each CPU adds up their runtime per epoch and publishes the sum to its LLC when it
  * enters the next one. A group that has a preference claims its average number
  * of running threads there, anew in every epoch, so that the claims of those
  * that sleep or are gone vanish by themselves. Room is what strays and the claims
@@ -356,6 +357,7 @@ void __sched_cache_account(struct rq *rq, struct task_struct *p)
 	u32 epoch = sched_cache_epoch();
 	struct sched_cache_group *grp;
 	int cpu = cpu_of(rq);
+	bool stray;
 	u32 units;
 
 	/*
@@ -368,8 +370,9 @@ void __sched_cache_account(struct rq *rq, struct task_struct *p)
 	p->cache.charge_at = p->se.sum_exec_runtime + SCHED_CACHE_BATCH - left;
 
 	grp = rcu_dereference_sched(p->cache.group);
-	/* Others' runtime is charged, too: it moves the CPU on to this epoch. */
-	charge_stray(cpu, epoch, grp && READ_ONCE(grp->pref) ? 0 : units);
+	/* What is no stray is charged as 0: that moves the CPU on to this epoch. */
+	stray = grp ? READ_ONCE(grp->stray) : get_nr_threads(p) == 1;
+	charge_stray(cpu, epoch, stray ? units : 0);
 	if (grp)
 		sched_cache_charge(grp, cpu, epoch, units);
 
@@ -441,6 +444,7 @@ struct sched_cache_group *sched_cache_group_alloc(void)
 	grp->birth_epoch = sched_cache_clock(&grp->birth_window);
 	grp->scan_epoch = grp->birth_epoch;
 	grp->claim_epoch = grp->birth_epoch - SCHED_CACHE_HISTORY;
+	grp->stray_epoch = grp->claim_epoch;
 	grp->gate = SCHED_CACHE_NEW;
 	atomic_long_inc(&nr_groups);
 	return grp;

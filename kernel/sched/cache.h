@@ -98,14 +98,16 @@ enum sched_cache_room {
  *	epoch. Written under that CPU's rq lock only.
  * @pref: preferred LLC, or NULL.
  * @room: how full @pref is: may tasks enter, are they kept there.
+ * @stray: a scan has found that there is no LLC to prefer: the threads count
+ *	where they run.
  * @scan_epoch: epoch of the last scan.
  * @scanning: bit 0 is held by the scanner, who owns all that follows.
  * @birth_epoch: epoch when the group was made.
  * @birth_window: clock window (units) then, see sched_cache_window().
- * @pref_epoch: epoch since when @pref is what it is.
+ * @stray_epoch: last epoch in which @stray was set.
  * @claim_epoch: epoch of the last claim, which was for @pref.
  * @claim: the amount of it.
- * @running: average number of running threads, 1/1024.
+ * @running: average number of running threads, 1/1024; smoothed.
  * @occ: occupancy over all CPUs, units of 1024 ns.
  * @occ_pref: the part of it in @pref.
  * @crowded: scans in a row that found no room in @pref.
@@ -118,12 +120,13 @@ struct sched_cache_group {
 	u64 __percpu			*slots;
 	struct sched_cache_llc		*pref;
 	enum sched_cache_room		room;
+	bool				stray;
 
 	u32				scan_epoch ____cacheline_aligned_in_smp;
 	unsigned long			scanning;
 	u32				birth_epoch;
 	u32				birth_window;
-	u32				pref_epoch;
+	u32				stray_epoch;
 	u32				claim_epoch;
 	u32				claim;
 	u32				running;

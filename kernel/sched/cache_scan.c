@@ -155,8 +155,8 @@ static struct sched_cache_llc *
 choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *room)
 {
 	struct search search = { .grp = grp, .epoch = s->epoch };
-	/* A group without a preference has been a stray in the last epochs. */
-	bool stray = !grp->pref || s->epoch - grp->pref_epoch < SCHED_CACHE_HISTORY;
+	/* What it added to the strays is not what others want. */
+	bool stray = s->epoch - grp->stray_epoch < SCHED_CACHE_HISTORY;
 	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
 	bool wide = true;
 	int i, best;
@@ -241,9 +241,11 @@ static void scan_group(struct sched_cache_group *grp, u32 epoch)
 	struct scan s = { .epoch = epoch };
 	struct sched_cache_llc *pref, *old = grp->pref;
 	bool traced = trace_sched_cache_scan_enabled();
+	bool stray;
 	u64 t0 = traced ? local_clock() : 0;
 	enum sched_cache_room room = SCHED_CACHE_FULL;
 	u64 footprint = 0;
+	u32 running;
 	int i;
 
 	s.epoch = sched_cache_clock(&s.window);
@@ -251,7 +253,10 @@ static void scan_group(struct sched_cache_group *grp, u32 epoch)
 	s.window -= min(s.window, sched_cache_decay(grp->birth_window,
 						    s.epoch - grp->birth_epoch));
 	scan_cpus(grp, &s);
-	grp->running = sched_cache_cpus(s.occ, s.window);
+	running = sched_cache_cpus(s.occ, s.window);
+	/* Charges come late by up to a tick; half a step evens that out. */
+	grp->running = grp->gate == SCHED_CACHE_NEW ? running :
+		       DIV_ROUND_UP(grp->running + running, 2);
 
 	pref = choose(grp, &s, &room);
 	if (pref) {
@@ -272,11 +277,15 @@ static void scan_group(struct sched_cache_group *grp, u32 epoch)
 		if (s.cand[i].llc == pref)
 			grp->occ_pref = s.cand[i].occ;
 
+	stray = !pref && grp->gate != SCHED_CACHE_NEW;
+	if (stray != grp->stray)
+		WRITE_ONCE(grp->stray, stray);
+	if (stray)
+		grp->stray_epoch = s.epoch;
 	if (room != grp->room)
 		WRITE_ONCE(grp->room, room);
 	if (pref != old) {
 		WRITE_ONCE(grp->pref, pref);
-		grp->pref_epoch = s.epoch;
 		grp->crowded = 0;
 		sched_cache_count(SCHED_CACHE_ELECT);
 		trace_sched_cache_pref(current, old ? old->id : -1,

@@ -121,8 +121,13 @@ static void clock_is_monotonic_when_the_period_changes(struct kunit *test)
 static void window_is_what_a_busy_cpu_gathers(struct kunit *test)
 {
 	u32 window, period = jiffies_to_usecs(clock.period) * 1000 >> SCHED_CACHE_UNIT_SHIFT;
+	int i;
 
-	sched_cache_epoch();
+	/* epochs as long as they are now */
+	for (i = 0; i < 4; i++) {
+		mdelay(sched_cache_period_ms());
+		sched_cache_epoch();
+	}
 	sched_cache_clock(&window);
 	/* p right after an epoch began, 2p before it ends, some more if it is late */
 	KUNIT_EXPECT_GE(test, window, period / 2);
