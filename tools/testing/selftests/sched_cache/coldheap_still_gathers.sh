@@ -12,7 +12,7 @@ need_cache_size
 need_memory_kib $((CACHE_KIB * 10))
 test_plan 2
 
-args=(--mode coldheap --threads "$THREADS" --scatter --bytes "$((CACHE_KIB * 8))K" --seconds 0.8)
+args=(--mode coldheap --threads "$THREADS" --scatter --bytes "$((CACHE_KIB * 8))K" --seconds 0.6)
 
 feature_on
 loads share_late "${args[@]}"

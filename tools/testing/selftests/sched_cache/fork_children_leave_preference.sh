@@ -8,9 +8,10 @@
 . "$(dirname "$(readlink -f "$0")")/test.sh"
 
 need_placement
+[ "$WORKERS" -ge 2 ] || skip_all "needs LLCs of three cores"
 test_plan 4
 
-args=(--threads "$THREADS" --scatter --main fork --seconds 0.4)
+args=(--threads "$WORKERS" --scatter --main fork --seconds 0.4)
 
 expect_gathered "workers beside fork" "${args[@]}"
 expect "children per second" "$(sum "${R[main_per_s]}")" ">" 10

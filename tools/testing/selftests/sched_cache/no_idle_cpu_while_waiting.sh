@@ -17,9 +17,9 @@ measure()
 	local n=$1 procs=$(($1 / THREADS)) rest=$(($1 % THREADS)) run wait
 
 	if [ "$rest" -gt 0 ]; then
-		"$SC_DIR/llc_load" --procs "$rest" --threads 1 --seconds 0.6 >"$SC_TMP/rest" &
+		"$SC_DIR/llc_load" --procs "$rest" --threads 1 --seconds 0.4 >"$SC_TMP/rest" &
 	fi
-	load --procs "$procs" --threads "$THREADS" --scatter --watch-fifo 1 --seconds 0.5
+	load --procs "$procs" --threads "$THREADS" --scatter --watch-fifo 1 --seconds 0.3
 	wait
 	run=$(sum "${R[run_pct]}")
 	wait=$(sum "${R[wait_ms]}")

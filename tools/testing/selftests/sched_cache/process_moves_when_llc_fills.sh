@@ -17,7 +17,7 @@ one_start()
 {
 	local from home moved new filler
 
-	load_start --seed "$1" --threads "$THREADS" --scatter --seconds 1.6
+	load_start --seed "$1" --threads "$THREADS" --scatter --seconds 1.4
 	sleep 0.3
 	read -r from home < <(last_sample)
 	if [ "$home" -lt 0 ]; then
@@ -30,7 +30,7 @@ one_start()
 
 	# Programs of one thread: they prefer no LLC.
 	"$SC_DIR/llc_load" --procs "${LLC[llc${home}_cpus]}" --threads 1 \
-		--cpus "${LLC[llc${home}_list]}" --seconds 1.4 >/dev/null &
+		--cpus "${LLC[llc${home}_list]}" --seconds 1.2 >/dev/null &
 	filler=$!
 	load_finish
 	kill_quietly "$filler"

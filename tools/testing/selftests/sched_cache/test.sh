@@ -74,19 +74,21 @@ need_llcs()
 	[ "${LLC[llcs]}" -ge "$1" ] || skip_all "needs $1 LLCs, this machine has ${LLC[llcs]}"
 }
 
-# Threads of a process that every LLC has the cores for: at most four.
+# THREADS: threads of a process that every LLC has the cores for, an even number of
+# at most four. WORKERS: the same with one core left for the main thread.
 need_threads()
 {
 	local i
 
-	THREADS=4
+	THREADS=5
 	for ((i = 0; i < LLC[llcs]; i++)); do
 		if [ "${LLC[llc${i}_cores]}" -lt "$THREADS" ]; then
 			THREADS=${LLC[llc${i}_cores]}
 		fi
 	done
 	[ "$THREADS" -ge 2 ] || skip_all "needs LLCs of two cores"
-	# pairs of threads
+	# shellcheck disable=SC2034 # for the tests
+	WORKERS=$((THREADS - 1))
 	THREADS=$((THREADS / 2 * 2))
 }
 
@@ -317,6 +319,7 @@ control_apart()
 
 # expect_left_alone WHAT OPTION...: two checks, that the load is as little together
 # with the feature on as it is with the feature off, and that off it is apart.
+# Other values of the loads with the feature on are in V afterwards.
 expect_left_alone()
 {
 	local what=$1 off
@@ -327,7 +330,7 @@ expect_left_alone()
 	off=$(median "${V[share_late]}")
 	control "control: $what, feature off" "$off"
 	feature_on
-	loads share_late "$@"
+	loads "share_late run_min_pct" "$@"
 	expect "$what: share of samples in one LLC" "$(median "${V[share_late]}")" "<=" \
 		"$(gawk -v x="$off" 'BEGIN { print x + 10 }')"
 }
@@ -424,6 +427,11 @@ samples_moved()
 		done = run == 20
 	}
 	END { if (done) printf "%.0f %d\n", since - from, last; else print "-1 -1" }' "$SAMPLES"
+}
+
+now_ms()
+{
+	echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
 # The CPUs of a list such as 0-2,8 one by one

@@ -21,11 +21,11 @@ knob=$(knob_file enabled)
 taint_before=$(taint)
 
 feature_off
-load_start --procs 3 --threads "$THREADS" --scatter --main fork --seconds 60
+load_start --procs 2 --threads "$THREADS" --scatter --main fork --seconds 60
 "$SC_DIR/llc_load" --mode pingpong --threads 8 --seconds 60 >/dev/null &
 talk=$!
 defer kill_quietly "$talk"
-for ((i = 0; i < 30 * RUNS; i++)); do
+for ((i = 0, end = $(now_ms) + 700 * RUNS; $(now_ms) < end; i++)); do
 	echo $((i % 2)) >"$knob"
 	if [ -n "$hotplug" ] && [ $((i % 30)) -eq 15 ]; then
 		cpus_online 0 "$cpu"
@@ -34,6 +34,7 @@ for ((i = 0; i < 30 * RUNS; i++)); do
 	fi
 	[ $((i % 5)) -ne 0 ] || sleep 0.003
 done
+say "the knob was written $i times"
 kill -0 "$LOAD_PID" "$talk" || bail_out "a load died: $(<"$SC_TMP/load.err")"
 kill_quietly "$LOAD_PID" "$talk"
 wait "$LOAD_PID" "$talk" || true

@@ -28,7 +28,7 @@ count_apart()
 	SHARE=$(median "$all")
 }
 
-args=(--procs "$procs" --threads "$THREADS" --scatter --seconds 0.5)
+args=(--procs "$procs" --threads "$THREADS" --scatter --seconds 0.4)
 
 feature_on
 count_apart "${args[@]}"

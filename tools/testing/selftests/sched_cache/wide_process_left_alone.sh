@@ -19,9 +19,6 @@ test_plan 3
 args=(--threads "$threads" --scatter --seconds 0.4)
 
 expect_left_alone "$threads threads" "${args[@]}"
-on=$(median "${V[share_late]}")
-say "with the feature: $on % in the busiest LLC"
-loads run_min_pct "${args[@]}"
 expect "run time of the thread that got least, %" "$(median "${V[run_min_pct]}")" ">=" 85
 
 ktap_finished
