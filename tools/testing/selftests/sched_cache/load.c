@@ -6,7 +6,6 @@
 #include <err.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdlib.h>
@@ -507,20 +506,6 @@ static void thread_setup(struct load_thread *t, struct load_thread *threads, int
 		t->answers = true;
 }
 
-/*
- * Memory from one node only.  With the flag NUMA balancing still looks who uses
- * it, and may bring the threads there.
- */
-static void bind_memory(int node)
-{
-	unsigned long mask[1024 / (8 * sizeof(long))] = { 0 };
-	const unsigned int bits = 8 * sizeof(long);
-
-	mask[node / bits] |= 1UL << node % bits;
-	if (syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, mask, 1024UL))
-		err(1, "--mem-node: cannot take memory from node %d only", node);
-}
-
 void __noreturn load_process(const struct load_opts *opts, const struct topo *topo,
 			     struct load_ctl *ctl, int proc)
 {
@@ -531,8 +516,13 @@ void __noreturn load_process(const struct load_opts *opts, const struct topo *to
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	cpuset_apply(&opts->cpus);
-	if (opts->mem_node >= 0)
-		bind_memory(opts->mem_node);
+	/* Memory comes from where it is touched first. */
+	if (opts->mem_node >= 0) {
+		struct cpuset cpus;
+
+		topo_node(topo, opts->mem_node, &opts->cpus, &cpus);
+		cpuset_apply(&cpus);
+	}
 
 	threads = aligned_alloc(sizeof(*threads), nr * sizeof(*threads));
 	shared = aligned_alloc(LINE, opts->shared_bytes);
@@ -564,6 +554,7 @@ void __noreturn load_process(const struct load_opts *opts, const struct topo *to
 			err(1, "cannot create thread %d of %d", i + 1, nr);
 		}
 	}
+	cpuset_apply(&opts->cpus);
 	main_thread(threads);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i].id, NULL);

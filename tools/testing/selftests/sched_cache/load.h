@@ -39,7 +39,7 @@ struct load_opts {
 	int pin_cpu;
 	bool stay;			/* scattered threads stay where they start */
 	struct cpuset also;		/* and these CPUs */
-	int mem_node;			/* -1: memory comes from anywhere */
+	int mem_node;			/* where memory is touched first; -1: anywhere */
 	unsigned long bytes;		/* of a triad's arrays, of the cold heap */
 	unsigned long shared_bytes;
 	unsigned int work;		/* cache lines touched by an operation */

@@ -20,7 +20,7 @@ for ((i = 0; i < LLC[llcs]; i++)); do
 	[ "$node" != "$target" ] || home+=("$i")
 done
 [ ${#home[@]} -gt 0 ] || skip_all "all LLCs are on one NUMA node"
-test_plan 2
+test_plan 3
 
 # Do not wait for seconds for a look at the memory.
 for knob in scan_delay_ms=20 scan_period_min_ms=20 scan_period_max_ms=50; do
@@ -59,5 +59,21 @@ if gawk -v x="$share" 'BEGIN { exit !(x < 95) }'; then
 else
 	ktap_test_skip "control: without NUMA balancing they go there too"
 fi
+
+write_to "$numa" 0
+if ! command -v numactl >/dev/null; then
+	ktap_test_skip "memory bound to a node: needs numactl"
+	ktap_finished
+fi
+feature_on
+LOAD_WITH=(numactl "--membind=$target")
+SHARES=
+for ((i = 1; i <= RUNS; i++)); do
+	load_start --seed "$i" --threads "$THREADS" --scatter --seconds 0.4
+	load_finish
+	SHARES+=" $(samples_share 200 "${home[@]}")"
+done
+say "memory bound to node $target: share there: $SHARES"
+expect "memory bound: share of samples on its node" "$(median "$SHARES")" ">=" "$TOGETHER"
 
 ktap_finished

@@ -336,11 +336,13 @@ expect_left_alone()
 }
 
 # load_start OPTION...: llc_load in the background, its samples in $SAMPLES
+LOAD_WITH=()	# a program that starts it, such as numactl
+
 load_start()
 {
 	SAMPLES=$SC_TMP/samples
 	rm -f "$SAMPLES"
-	"$SC_DIR/llc_load" --samples "$SAMPLES" "$@" >"$SC_TMP/load" 2>"$SC_TMP/load.err" &
+	"${LOAD_WITH[@]}" "$SC_DIR/llc_load" --samples "$SAMPLES" "$@" >"$SC_TMP/load" 2>"$SC_TMP/load.err" &
 	LOAD_PID=$!
 	# Takes its processes along.
 	defer kill_quietly "$LOAD_PID"
