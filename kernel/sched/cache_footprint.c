@@ -10,7 +10,8 @@
  * - For the others a sample of their pages is taken, evenly over the mappings.
  *   The accessed bit of each is cleared and the TLB flushed once; a few epochs
  *   later the bits are read. The share of them that is set again, times the
- *   resident set, is the working set of that time.
+ *   resident set, is the working set of that time. This is repeated, at first
+ *   often and then less so.
  *
  * Overestimates: data that is streamed through once counts like data that is
  * used again. Underestimates: a huge page counts as accessed as a whole, but it
@@ -32,12 +33,15 @@
 #define SAMPLE_TRIES	512	/* addresses that are tried to find them */
 #define SAMPLE_MIN	16	/* fewer pages than that say nothing */
 #define SAMPLE_WINDOW	2	/* epochs between clearing and reading */
-#define SAMPLE_INTERVAL	50	/* epochs between samples */
+#define SAMPLE_FIRST	4	/* epochs from the first sample to the second */
+#define SAMPLE_INTERVAL	64	/* at most: each wait is twice the one before */
 
 /**
  * struct sched_cache_footprint - the sample of a group
  * @bytes: the last result, 0 before the first one
+ * @rss: resident set when the sample was taken, bytes
  * @epoch: when the sample was taken
+ * @interval: epochs from then to the next sample
  * @nr: pages in the sample that is waiting to be read, 0 if none is
  * @addr: their addresses
  *
@@ -45,7 +49,9 @@
  */
 struct sched_cache_footprint {
 	u64		bytes;
+	u64		rss;
 	u32		epoch;
+	u32		interval;
 	unsigned int	nr;
 	unsigned long	addr[SAMPLE_PAGES];
 };
@@ -85,7 +91,7 @@ static bool worth_sampling(struct vm_area_struct *vma)
 
 /* Take a new sample: every step-th page of what is mapped, if it is there. */
 static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
-			u32 epoch)
+			u32 epoch, u64 rss)
 {
 	unsigned long pages = 0, next, step;
 	VMA_ITERATOR(vmi, mm, 0);
@@ -97,6 +103,12 @@ static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
 	step = max(pages / SAMPLE_TRIES, 1UL);
 	next = get_random_u32_below(min_t(unsigned long, step, U32_MAX));
 
+	/* A process that still grows has not come to its real work. */
+	if (rss - rss / 8 > fp->rss)
+		fp->interval = SAMPLE_FIRST;
+	else
+		fp->interval = min(fp->interval * 2, SAMPLE_INTERVAL);
+	fp->rss = rss;
 	fp->nr = 0;
 	fp->epoch = epoch;
 	vma_iter_set(&vmi, 0);
@@ -177,18 +189,17 @@ bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
 		/* Without memory the resident set has to do. */
 		if (!fp)
 			return true;
-		fp->epoch = epoch - SAMPLE_INTERVAL;
 		grp->footprint = fp;
 	}
 
 	age = epoch - fp->epoch;
-	if (fp->nr ? age >= SAMPLE_WINDOW : age >= SAMPLE_INTERVAL) {
+	if (age >= (fp->nr ? SAMPLE_WINDOW : fp->interval)) {
 		if (!mmap_read_trylock(mm))
 			goto out;
 		if (fp->nr)
 			sample_read(fp, mm, rss);
 		else
-			sample_take(fp, mm, epoch);
+			sample_take(fp, mm, epoch, rss);
 		mmap_read_unlock(mm);
 		/* Nothing at all was there to be sampled. */
 		if (!fp->nr && !fp->bytes)
