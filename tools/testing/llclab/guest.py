@@ -83,6 +83,9 @@ class Guest:
         if self.clock == 'virtual':
             # 1 GHz: one instruction is one nanosecond is one TSC cycle
             args += ['lpj=1000000', 'tsc=reliable', 'tsc_early_khz=1000000', 'no_timer_check']
+            # A turn ends at the next timer of any CPU. With all ticks at once, one CPU gets the
+            # whole tick and the others nothing, for tens of ms; spread, all get the same.
+            args += ['skew_tick=1']
         elif self.accel != 'kvm':
             args += ['lpj=2000000', 'tsc=reliable', 'no_timer_check']
             # All CPUs of a large guest take turns on a few of the host's: slow is no stall.
