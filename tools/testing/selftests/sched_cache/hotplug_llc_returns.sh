@@ -17,11 +17,14 @@ test_plan 6
 state()
 {
 	[ ! -e "$SCHED_DEBUGFS/llc_state" ] ||
-		sed -n '/^llc [0-9]/s/ demand.*//p' "$SCHED_DEBUGFS/llc_state"
+		sed -n 's/^\(llc [0-9].* KiB\).*/\1/p' "$SCHED_DEBUGFS/llc_state"
 }
 
 before=$(declare -p LLC)
 state_before=$(state)
+if [ -e "$SCHED_DEBUGFS/llc_state" ] && [ -z "$state_before" ]; then
+	bail_out "no line of an LLC in $SCHED_DEBUGFS/llc_state"
+fi
 taint_before=$(taint)
 defer cpus_online 1 "$cpus"
 

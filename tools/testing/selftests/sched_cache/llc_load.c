@@ -62,6 +62,7 @@ static const char usage[] =
 "  share         %% of samples in the busiest LLC after that; if never, as share_late\n"
 "  share_late    the same in the second half of the run\n"
 "  changes       times another LLC became the busiest, in the span of share\n"
+"  departures    times a thread left the busiest LLC after all were together\n"
 "  llc           the busiest LLC of the second half, -1: CPUs outside of every LLC\n"
 "  ops_per_s     operations of all threads\n"
 "  outside       times a thread was seen where it must not run\n"
@@ -121,7 +122,8 @@ struct proc {
 	int busiest;			/* LLC of the last sample */
 	__u64 together_since;	/* 0: now in more than one LLC */
 	__u64 together;		/* 0: never for long enough */
-	unsigned int changes, changes_late, outside;
+	unsigned int changes, changes_late, outside, departures;
+	int *llc;			/* of each thread in the last sample */
 	/* samples in each LLC, the last one for all other CPUs */
 	__u64 *seen, *seen_late;
 	unsigned int *now;
@@ -212,6 +214,7 @@ static void start_process(int nr)
 	p->seen = xcalloc(topo.nr_llcs + 1, sizeof(*p->seen));
 	p->seen_late = xcalloc(topo.nr_llcs + 1, sizeof(*p->seen_late));
 	p->now = xcalloc(topo.nr_llcs + 1, sizeof(*p->now));
+	p->llc = xcalloc(threads, sizeof(*p->llc));
 	p->busiest = -1;
 
 	fflush(NULL);
@@ -290,6 +293,8 @@ static unsigned int count_threads(struct proc *p)
 			continue;
 		}
 		p->outside += !cpuset_has(cpu, &opts.cpus);
+		p->departures += p->together && p->llc[i] == p->busiest && llc != p->busiest;
+		p->llc[i] = llc;
 		p->now[llc < 0 ? others : llc]++;
 		counted++;
 	}
@@ -478,6 +483,12 @@ static double get_changes(const struct proc *p, double seconds)
 	return has_after(p) ? p->changes : p->changes_late;
 }
 
+static double get_departures(const struct proc *p, double seconds)
+{
+	(void)seconds;
+	return p->departures;
+}
+
 static double get_llc(const struct proc *p, double seconds)
 {
 	int llc = busiest(p->seen_late);
@@ -532,6 +543,7 @@ static const struct {
 	{ "share", get_share },
 	{ "share_late", get_share_late },
 	{ "changes", get_changes },
+	{ "departures", get_departures },
 	{ "llc", get_llc },
 	{ "ops_per_s", get_ops },
 	{ "outside", get_outside },

@@ -17,7 +17,7 @@ one_start()
 {
 	local from home moved new filler
 
-	load_start --seed "$1" --threads "$THREADS" --scatter --seconds 1.4
+	load_start --seed "$1" --threads "$THREADS" --scatter --seconds 2.1
 	sleep 0.3
 	read -r from home < <(last_sample)
 	if [ "$home" -lt 0 ]; then
@@ -28,13 +28,23 @@ one_start()
 		return
 	fi
 
-	# Programs of one thread: they prefer no LLC.
+	# Programs of one thread: they prefer no LLC. Time counts from when they run.
+	rm -f "$SC_TMP/filler"
 	"$SC_DIR/llc_load" --procs "${LLC[llc${home}_cpus]}" --threads 1 \
-		--cpus "${LLC[llc${home}_list]}" --seconds 1.2 >/dev/null &
+		--cpus "${LLC[llc${home}_list]}" --seconds 60 --shared 4K --interval-us 20000 \
+		--samples "$SC_TMP/filler" >/dev/null &
 	filler=$!
+	defer kill_quietly "$filler"
+	while kill -0 "$filler" && [ ! -s "$SC_TMP/filler" ]; do
+		sleep 0.01
+	done
+	read -r from _ < <(last_sample)
 	load_finish
 	kill_quietly "$filler"
 	wait "$filler" || true
+	if gawk -v x="$from" 'BEGIN { exit !(x > 1050) }'; then
+		bail_out "the LLC was filled too late, after $from of 2100 ms"
+	fi
 
 	read -r moved new < <(samples_moved "$from" "$home")
 	say "start $1: LLC $home filled at $from ms, together in LLC $new after $moved ms"

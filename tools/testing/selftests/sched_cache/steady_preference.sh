@@ -7,7 +7,7 @@
 . "$(dirname "$(readlink -f "$0")")/test.sh"
 
 need_placement
-test_plan 3
+test_plan 4
 
 # ten seconds with SCHED_CACHE_TEST_RUNS=10
 feature_on
@@ -15,6 +15,8 @@ load --threads "$THREADS" --scatter --seconds "$RUNS"
 say "together after ${R[together_ms]} ms, then ${R[share]} % for the rest of $RUNS s"
 expect "time until together, ms" "${R[together_ms]}" ">=" 0
 expect "changes of the LLC afterwards" "${R[changes]}" "==" 0
+# What leaves is brought back, and has lost its cache.
+expect "times a thread left it" "${R[departures]}" "<=" "$RUNS"
 expect "share of samples in it" "${R[share]}" ">=" "$TOGETHER"
 
 ktap_finished
