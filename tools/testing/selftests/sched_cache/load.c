@@ -483,6 +483,13 @@ static void main_thread(struct load_thread *threads)
 	}
 }
 
+/* A program of one thread has just that one. */
+static bool main_thread_does_it(const struct load_opts *opts)
+{
+	return opts->threads + opts->burst_threads == 1 && !opts->mode->produce &&
+	       opts->main_role == LOAD_MAIN_SLEEP;
+}
+
 static void thread_setup(struct load_thread *t, struct load_thread *threads, int proc)
 {
 	const struct load_opts *opts = t->opts;
@@ -544,6 +551,11 @@ void __noreturn load_process(const struct load_opts *opts, const struct topo *to
 	}
 	if (opts->mode->init)
 		opts->mode->init(threads);
+
+	if (main_thread_does_it(opts)) {
+		thread_main(threads);
+		_exit(0);
+	}
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);

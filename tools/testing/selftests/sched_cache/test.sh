@@ -40,6 +40,9 @@ APART=90
 # is 30; a test that runs on any machine leaves some room.
 GATHER_MS=60
 
+# What a process may take to move to another LLC when its own is filled, in ms
+MOVE_MS=1000
+
 #
 # Needs: skip the whole test when one is not met.
 #
@@ -475,6 +478,68 @@ cpus_online()
 		write_to "/sys/devices/system/cpu/cpu$cpu/online" "$1" ||
 			say "cannot write $1 to cpu$cpu/online"
 	done
+}
+
+# move_start NR THREADS: a process comes together, then programs of
+# THREADS threads each, bound to its LLC, fill that. Appends to MOVED, after how many
+# ms it was together in another LLC, and to SHARES, percent of samples there then.
+move_start()
+{
+	local from home moved new filler
+
+	load_start --seed "$1" --threads "$THREADS" --scatter --seconds 2.1
+	sleep 0.3
+	read -r from home < <(last_sample)
+	if [ "$home" -lt 0 ]; then
+		say "start $1: not together after $from ms"
+		MOVED+=" -1"
+		SHARES+=" 0"
+		load_finish
+		return
+	fi
+
+	# Time counts from when they run.
+	rm -f "$SC_TMP/filler"
+	"$SC_DIR/llc_load" --procs "$((${LLC[llc${home}_cpus]} / $2))" --threads "$2" \
+		--cpus "${LLC[llc${home}_list]}" --seconds 60 --shared 4K --interval-us 20000 \
+		--samples "$SC_TMP/filler" >/dev/null &
+	filler=$!
+	defer kill_quietly "$filler"
+	while kill -0 "$filler" && [ ! -s "$SC_TMP/filler" ]; do
+		sleep 0.01
+	done
+	read -r from _ < <(last_sample)
+	load_finish
+	kill_quietly "$filler"
+	wait "$filler" || true
+	if gawk -v x="$from" 'BEGIN { exit !(x > 1050) }'; then
+		bail_out "the LLC was filled too late, after $from of 2100 ms"
+	fi
+
+	read -r moved new < <(samples_moved "$from" "$home")
+	say "start $1: LLC $home filled at $from ms, together in LLC $new after $moved ms"
+	MOVED+=" $moved"
+	if [ "$new" -ge 0 ]; then
+		SHARES+=" $(samples_share $((${from%.*} + moved + 20)) "$new")"
+	else
+		SHARES+=" 0"
+	fi
+}
+
+# expect_moves THREADS: two checks, see move_start
+expect_moves()
+{
+	local i
+
+	feature_on
+	MOVED=
+	SHARES=
+	for ((i = 1; i <= RUNS; i++)); do
+		move_start "$i" "$1"
+	done
+	expect_soon "time until all of it has moved to another LLC, ms" "$(median "$MOVED")" \
+		"$MOVE_MS"
+	expect "share of samples there afterwards" "$(median "$SHARES")" ">=" "$TOGETHER"
 }
 
 # What the kernel complained about so far: the W and D bits
