@@ -129,14 +129,23 @@ build_chain() {
 	done < <(grep '^patch ' "$listing")
 }
 
+# git checkout with arguments $@; a full disk is a message, not 60,000 of them.
+checkout() {
+	if ! git_tree -c checkout.workers=0 checkout -q "$@" -- 2>"$TMP/err"; then
+		head -n 3 "$TMP/err" >&2
+		die "cannot write all files of $TREE (free there:" \
+		    "$(df -h --output=avail "$TREE" | tail -n 1 | tr -d ' '));" \
+		    "'make tree' goes on from here"
+	fi
+}
+
 # Move branch and work tree to commit $1, made from listing $2. Only files that
 # differ are written, so that their neighbours' objects stay valid. The caller
 # has made sure that nothing of the user's is lost.
 move_branch() {
 	local new=$1 listing=$2
 	git_tree update-ref refs/series/next "$new"
-	git_tree -c checkout.workers=0 checkout -q -B series "$new" -- ||
-		die "$TREE stays at the previous state"
+	checkout -B series "$new"
 	git_tree update-ref refs/tags/base "$BASE_COMMIT"
 	git_tree update-ref refs/series/tip "$new"
 	cp "$listing" "$STATE/inputs.tmp"
