@@ -84,11 +84,12 @@ static struct {
 
 static void clock_advance(void)
 {
-	unsigned long now = jiffies;
+	unsigned long flags, now = jiffies;
 	u32 nr, len;
 	u64 ns;
 
-	if (!raw_spin_trylock(&clock.lock))
+	/* Task context, too, and a tick would wait for what it has interrupted. */
+	if (!raw_spin_trylock_irqsave(&clock.lock, flags))
 		return;
 	if (time_before(now, clock.end))
 		goto unlock;
@@ -109,7 +110,7 @@ static void clock_advance(void)
 	WRITE_ONCE(clock.epoch, clock.epoch + nr);
 	write_seqcount_end(&clock.seq);
 unlock:
-	raw_spin_unlock(&clock.lock);
+	raw_spin_unlock_irqrestore(&clock.lock, flags);
 }
 
 /**
@@ -247,7 +248,8 @@ void sched_cache_acc_add(struct sched_cache_acc *acc, u32 epoch, u32 val)
  */
 u32 sched_cache_acc_average(struct sched_cache_acc *acc, u32 epoch)
 {
-	u32 last = sched_cache_acc_read(acc, epoch - 1), older = sched_cache_acc_read(acc, epoch - 2);
+	u32 last = sched_cache_acc_read(acc, epoch - 1);
+	u32 older = sched_cache_acc_read(acc, epoch - 2);
 	u32 len1 = READ_ONCE(clock.len[(epoch - 1) % SCHED_CACHE_HISTORY]);
 	u32 len2 = READ_ONCE(clock.len[(epoch - 2) % SCHED_CACHE_HISTORY]);
 
@@ -326,6 +328,7 @@ static bool work_due(struct task_struct *p, struct sched_cache_group *grp,
 		     int cpu, u32 epoch)
 {
 	struct sched_cache_llc *pref, *llc = READ_ONCE(per_cpu(sched_cache_llc, cpu));
+	unsigned long now = jiffies;
 
 	if ((p->flags & (PF_KTHREAD | PF_EXITING)) ||
 	    p->cache.work.next != &p->cache.work)
@@ -333,13 +336,13 @@ static bool work_due(struct task_struct *p, struct sched_cache_group *grp,
 
 	if (!grp)
 		return get_nr_threads(p) > 1 &&
-		       time_after(jiffies, p->cache.mm_stamp + clock.period);
+		       time_after(now, p->cache.mm_stamp + clock.period);
 
 	if (READ_ONCE(grp->scan_epoch) != epoch && sched_cache_may_scan(p, llc))
 		return true;
 
 	pref = READ_ONCE(grp->pref);
-	return pref && pref != llc && p->cache.home_stamp != jiffies &&
+	return pref && pref != llc && p->cache.home_stamp != now &&
 	       p->nr_cpus_allowed > 1;
 }
 

@@ -48,6 +48,7 @@ struct sched_cache_acc {
  * struct sched_cache_llc - a last-level cache, from the sched domains
  * @id: dense number, for people and trace events. Never reused.
  * @nid: NUMA node.
+ * @list: all LLCs there have ever been.
  * @nr_cpus: CPUs in @cpus.
  * @nr_cores: cores among them; SMT siblings count once.
  * @bytes: size of the cache, 0 while it is not known.
@@ -64,6 +65,7 @@ struct sched_cache_acc {
 struct sched_cache_llc {
 	int			id;
 	int			nid;
+	struct list_head	list;
 	unsigned int		nr_cpus;
 	unsigned int		nr_cores;
 	u64			bytes;
@@ -226,7 +228,7 @@ void sched_cache_attach(int cpu, struct sched_domain *sd);
 void sched_cache_set_enabled(bool on);
 bool sched_cache_enabled(void);
 typedef int (*sched_cache_llc_fn)(struct sched_cache_llc *llc, void *arg);
-int sched_cache_for_each_llc(sched_cache_llc_fn fn, void *arg);
+int sched_cache_walk_llcs(sched_cache_llc_fn fn, void *arg);
 
 /* The scan, in cache_scan.c. */
 

@@ -117,7 +117,7 @@ static int llc_state_show(struct seq_file *m, void *v)
 {
 	int nr = 0;
 
-	sched_cache_for_each_llc(count_llc, &nr);
+	sched_cache_walk_llcs(count_llc, &nr);
 
 	seq_puts(m, "active: ");
 	if (static_key_enabled(&sched_cache_active))
@@ -131,7 +131,7 @@ static int llc_state_show(struct seq_file *m, void *v)
 
 	seq_printf(m, "llcs: %d\n", nr);
 	seq_printf(m, "groups: %ld\n", sched_cache_nr_groups());
-	sched_cache_for_each_llc(state_llc, m);
+	sched_cache_walk_llcs(state_llc, m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(llc_state);

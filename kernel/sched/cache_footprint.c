@@ -94,8 +94,9 @@ static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
 			u32 epoch, u64 rss)
 {
 	unsigned long pages = 0, next, step;
-	VMA_ITERATOR(vmi, mm, 0);
 	struct vm_area_struct *vma;
+
+	VMA_ITERATOR(vmi, mm, 0);
 
 	for_each_vma(vmi, vma)
 		if (worth_sampling(vma))

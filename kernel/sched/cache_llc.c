@@ -20,6 +20,7 @@ DEFINE_PER_CPU_READ_MOSTLY(struct sched_cache_llc *, sched_cache_llc);
  * Written under sched_domains_mutex.
  */
 static DEFINE_PER_CPU_READ_MOSTLY(struct sched_cache_llc *, cpu_last_llc);
+static LIST_HEAD(llcs);
 static int nr_llcs;
 
 /* Size of a CPU's last-level cache as its cacheinfo has it. */
@@ -48,6 +49,7 @@ static struct sched_cache_llc *llc_of_span(const struct cpumask *span)
 		return NULL;
 	llc->id = nr_llcs++;
 	llc->nid = cpu_to_node(cpumask_first(span));
+	list_add_tail_rcu(&llc->list, &llcs);
 	return llc;
 }
 
@@ -80,22 +82,22 @@ void sched_cache_attach(int cpu, struct sched_domain *sd)
 }
 
 /**
- * sched_cache_for_each_llc - call a function for each LLC in use
+ * sched_cache_walk_llcs - call a function for each LLC in use
  * @fn: the function; a result other than 0 ends the walk
  * @arg: its second argument
  *
- * In the order of the first CPU of each. Any context.
+ * In the order of their numbers. Any context.
  *
  * Return: the last result of @fn, 0 if there is no LLC.
  */
-int sched_cache_for_each_llc(sched_cache_llc_fn fn, void *arg)
+int sched_cache_walk_llcs(sched_cache_llc_fn fn, void *arg)
 {
 	struct sched_cache_llc *llc;
-	int cpu, ret;
+	int ret;
 
-	for_each_online_cpu(cpu) {
-		llc = READ_ONCE(per_cpu(sched_cache_llc, cpu));
-		if (!llc || cpumask_first(to_cpumask(llc->cpus)) != cpu)
+	/* None is ever freed. */
+	list_for_each_entry_rcu(llc, &llcs, list, true) {
+		if (cpumask_empty(to_cpumask(llc->cpus)))
 			continue;
 		ret = fn(llc, arg);
 		if (ret)
@@ -134,7 +136,7 @@ static void update_active(struct work_struct *work)
 	guard(mutex)(&sched_cache_mutex);
 	cpus_read_lock();
 	scoped_guard(mutex, &sched_domains_mutex)
-		sched_cache_for_each_llc(llc_update, &nr);
+		sched_cache_walk_llcs(llc_update, &nr);
 
 	if (!enabled || nr < 2) {
 		static_branch_disable_cpuslocked(&sched_cache_active);

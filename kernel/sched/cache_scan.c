@@ -200,8 +200,15 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 		return s->cand[best].llc;
 	}
 
-	/* Filled by others wherever it has been: any LLC will do. */
-	sched_cache_for_each_llc(search_llc, &search);
+	/*
+	 * Filled by others wherever it has been: any LLC will do. One that is
+	 * too wide for those will hardly fit another: look less often.
+	 */
+	if (wide && s->epoch % 16) {
+		grp->gate = SCHED_CACHE_THREADS;
+		return NULL;
+	}
+	sched_cache_walk_llcs(search_llc, &search);
 	*room = SCHED_CACHE_ENTER;
 	if (!search.found)
 		grp->gate = wide ? SCHED_CACHE_THREADS : SCHED_CACHE_NO_ROOM;
@@ -209,9 +216,8 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 }
 
 /* The gates, each judged against the LLC that the group would live in. */
-static enum sched_cache_gate
-judge(struct sched_cache_group *grp, struct scan *s,
-      struct sched_cache_llc *llc, u64 *footprint)
+static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s,
+				   struct sched_cache_llc *llc, u64 *footprint)
 {
 	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
 	u64 bytes = READ_ONCE(llc->bytes);
