@@ -240,7 +240,7 @@ void task_cache_work(struct callback_head *work);
 int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu);
 bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu);
 bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu);
-bool sched_cache_keep_rq(struct rq *rq, int dst_cpu);
+bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu);
 void sched_cache_go_home(struct task_struct *p);
 void sched_cache_migrate_current(int cpu);
 
@@ -272,6 +272,13 @@ sched_cache_keep_task(struct task_struct *p, int src_cpu, int dst_cpu)
 {
 	return static_branch_unlikely(&sched_cache_active) &&
 	       sched_feat(SC_KEEP) && sched_cache_keep(p, src_cpu, dst_cpu);
+}
+
+/* Is there nothing to take from a run queue? Under RCU, without the rq lock. */
+static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
+{
+	return static_branch_unlikely(&sched_cache_active) &&
+	       sched_feat(SC_KEEP) && __sched_cache_keep_rq(rq, dst_cpu);
 }
 
 #else /* !CONFIG_SCHED_CACHE */

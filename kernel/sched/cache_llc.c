@@ -126,6 +126,7 @@ static int llc_update(struct sched_cache_llc *llc, void *nr)
 
 /* Switched on by the user (or boot parameter, or default). sched_cache_mutex. */
 static bool enabled = IS_ENABLED(CONFIG_SCHED_CACHE_DEFAULT_ON);
+core_param(sched_cache, enabled, bool, 0);
 static DEFINE_MUTEX(sched_cache_mutex);
 
 /* The one place that decides whether the feature is at work. */
@@ -170,14 +171,6 @@ bool sched_cache_enabled(void)
 {
 	return READ_ONCE(enabled);
 }
-
-static int __init sched_cache_setup(char *str)
-{
-	if (kstrtobool(str, &enabled))
-		pr_warn("sched_cache: \"%s\" is neither on nor off, ignored\n", str);
-	return 1;
-}
-__setup("sched_cache=", sched_cache_setup);
 
 /*
  * The size is a property of the cache, not of its CPUs that happen to be online:

@@ -314,7 +314,7 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 }
 
 /**
- * sched_cache_keep_rq - is there nothing to take from a run queue
+ * __sched_cache_keep_rq - is there nothing to take from a run queue
  * @rq: the run queue of another CPU
  * @dst_cpu: where the balancer would take a task
  *
@@ -323,12 +323,11 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
  *
  * Return: true if the only task of @rq runs and sched_cache_keep() holds for it.
  */
-bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
+bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 {
 	struct task_struct *curr;
 
-	if (!static_branch_unlikely(&sched_cache_active) ||
-	    !sched_feat(SC_KEEP) || READ_ONCE(rq->nr_running) != 1)
+	if (READ_ONCE(rq->nr_running) != 1)
 		return false;
 
 	curr = rcu_dereference(rq->curr);
