@@ -121,8 +121,11 @@ unlock:
  */
 void sched_cache_clock_restart(void)
 {
-	guard(raw_spinlock_irqsave)(&clock.lock);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&clock.lock, flags);
 	WRITE_ONCE(clock.end, jiffies);
+	raw_spin_unlock_irqrestore(&clock.lock, flags);
 }
 
 /**
@@ -159,11 +162,13 @@ unsigned int sched_cache_period_ms(void)
 void sched_cache_set_period_ms(unsigned int ms)
 {
 	unsigned int period = max(1UL, msecs_to_jiffies(ms));
+	unsigned long flags;
 
-	guard(raw_spinlock_irqsave)(&clock.lock);
+	raw_spin_lock_irqsave(&clock.lock, flags);
 	WRITE_ONCE(clock.period, period);
 	if (time_after(clock.end, jiffies + period))
 		WRITE_ONCE(clock.end, jiffies + period);
+	raw_spin_unlock_irqrestore(&clock.lock, flags);
 }
 
 /**
