@@ -69,8 +69,6 @@ static int clear_young(struct vm_area_struct *vma, unsigned long addr)
 	folio = folio_walk_start(&fw, vma, addr, 0);
 	if (!folio)
 		return -1;
-	/* The page table lock, which sparse does not see taken. */
-	__acquire(fw.ptl);
 	if (fw.level == FW_LEVEL_PTE)
 		young = !!ptep_clear_young_notify(vma, addr & PAGE_MASK, fw.ptep);
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
