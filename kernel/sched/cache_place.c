@@ -289,7 +289,7 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
  * @dst_cpu: where the balancer would take it
  *
  * Only to be asked where no CPU of the source is short of time: a task that
- * waits is never kept from an idle CPU. Called under RCU or the rq lock.
+ * waits is never kept from an idle CPU. Called under RCU.
  *
  * Return: true if @p is at home on @src_cpu, @dst_cpu is in another LLC, and
  * the preferred LLC is not full.
@@ -298,6 +298,7 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 {
 	struct sched_cache_llc *src, *dst;
 	enum sched_cache_room room;
+	struct sched_domain *sd;
 
 	src = READ_ONCE(per_cpu(sched_cache_llc, src_cpu));
 	dst = READ_ONCE(per_cpu(sched_cache_llc, dst_cpu));
@@ -305,8 +306,12 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 	    room < SCHED_CACHE_KEEP)
 		return false;
 
-	/* A task that may not use all of the LLC cannot rely on its room. */
-	if (!cpumask_subset(to_cpumask(src->cpus), p->cpus_ptr))
+	/*
+	 * A task that may not use all of the LLC, as far as its cpuset partition
+	 * has it, cannot rely on its room.
+	 */
+	sd = rcu_dereference(per_cpu(sd_llc, src_cpu));
+	if (!sd || !cpumask_subset(sched_domain_span(sd), p->cpus_ptr))
 		return false;
 
 	sched_cache_count(SCHED_CACHE_KEPT);
