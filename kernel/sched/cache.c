@@ -40,7 +40,6 @@
  * preference are right now: they will leave.
  */
 #include <linux/mmu_context.h>
-#include <linux/sched/clock.h>
 #include <linux/task_work.h>
 
 #include "sched.h"
@@ -50,7 +49,7 @@
 
 DEFINE_PER_CPU(unsigned long [SCHED_CACHE_NR_STATS], sched_cache_stats);
 
-/* Tunables. Written under sched_cache_mutex in cache_debug.c, read anywhere. */
+/* Tunables, each a number for itself. Written in cache_debug.c, read anywhere. */
 unsigned int __read_mostly sched_cache_tolerance = 1;
 unsigned int __read_mostly sched_cache_timeout = 5;
 unsigned int __read_mostly sched_cache_overaggr_pct = 100;

@@ -49,8 +49,7 @@ struct sched_cache_acc {
  * @id: dense number, for people and trace events. Never reused.
  * @nid: NUMA node.
  * @list: all LLCs there have ever been.
- * @nr_cpus: CPUs in @cpus.
- * @nr_cores: cores among them; SMT siblings count once.
+ * @nr_cores: cores among @cpus; SMT siblings count once.
  * @bytes: size of the cache, 0 while it is not known.
  * @stray: runtime of fair tasks that have no preference, published by each CPU
  *	when it enters a new epoch.
@@ -59,14 +58,13 @@ struct sched_cache_acc {
  *
  * Made when the domains are first built with it, never freed: a pointer to it
  * is good for ever and means the same cache whatever hotplug and cpusets did.
- * @cpus, @nr_cpus, @nr_cores are written under sched_domains_mutex and read
- * without a lock.
+ * @cpus and @nr_cores are written under sched_domains_mutex and read without a
+ * lock.
  */
 struct sched_cache_llc {
 	int			id;
 	int			nid;
 	struct list_head	list;
-	unsigned int		nr_cpus;
 	unsigned int		nr_cores;
 	u64			bytes;
 	struct sched_cache_acc	stray ____cacheline_aligned_in_smp;
@@ -74,7 +72,7 @@ struct sched_cache_llc {
 	unsigned long		cpus[] ____cacheline_aligned_in_smp;
 };
 
-/* Why a group has no preferred LLC. Names in sched_cache_gate_names[]. */
+/* Why a group has no preferred LLC. */
 enum sched_cache_gate {
 	SCHED_CACHE_OPEN,	/* none: it may be gathered */
 	SCHED_CACHE_NEW,	/* not judged yet */
@@ -84,7 +82,6 @@ enum sched_cache_gate {
 	SCHED_CACHE_FOOTPRINT,	/* touches more memory than the LLC holds */
 	SCHED_CACHE_NO_ROOM,	/* other work has filled every LLC */
 	SCHED_CACHE_NOWHERE,	/* ran in no LLC at all */
-	SCHED_CACHE_NR_GATES
 };
 
 /* What there is in an LLC for a group beside the others, see sched_cache_room(). */
@@ -105,13 +102,11 @@ enum sched_cache_room {
  * @scan_epoch: epoch of the last scan.
  * @scanning: bit 0 is held by the scanner, who owns all that follows.
  * @birth_epoch: epoch when the group was made.
- * @birth_window: clock window (units) then, see sched_cache_window().
+ * @birth_window: clock window (units) then, see sched_cache_clock().
  * @stray_epoch: last epoch in which @stray was set.
  * @claim_epoch: epoch of the last claim, which was for @pref.
  * @claim: the amount of it.
  * @running: average number of running threads, 1/1024; smoothed.
- * @occ: occupancy over all CPUs, units of 1024 ns.
- * @occ_pref: the part of it in @pref.
  * @crowded: scans in a row that found no room in @pref.
  * @gate: why @pref is NULL.
  * @footprint: bytes in use, see cache_footprint.c.
@@ -132,8 +127,6 @@ struct sched_cache_group {
 	u32				claim_epoch;
 	u32				claim;
 	u32				running;
-	u32				occ;
-	u32				occ_pref;
 	unsigned int			crowded;
 	enum sched_cache_gate		gate;
 	struct sched_cache_footprint	*footprint;
@@ -150,7 +143,7 @@ static inline u32 sched_cache_word_epoch(u64 word)
 	return word >> 32;
 }
 
-/* What happened, counted per CPU. Names in sched_cache_stat_names[]. */
+/* What happened, counted per CPU. Names in stat_names[], cache_debug.c. */
 enum sched_cache_stat {
 	SCHED_CACHE_SCAN,	/* scans */
 	SCHED_CACHE_SCAN_CPUS,	/* CPUs looked at by them */

@@ -119,7 +119,6 @@ static int llc_update(struct sched_cache_llc *llc, void *nr)
 	}
 	WRITE_ONCE(llc->bytes, bytes);
 	WRITE_ONCE(llc->nr_cores, cores);
-	WRITE_ONCE(llc->nr_cpus, cpumask_weight(cpus));
 	++*(int *)nr;
 	return 0;
 }

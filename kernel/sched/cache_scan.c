@@ -115,13 +115,13 @@ static u32 llc_others(struct sched_cache_group *grp, struct sched_cache_llc *llc
 }
 
 static enum sched_cache_room
-llc_room(struct sched_cache_group *grp, struct sched_cache_llc *llc, u32 epoch, u32 own)
+llc_room(struct sched_cache_group *grp, struct sched_cache_llc *llc, u32 others)
 {
 	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
 
 	if (!memory_allows(llc))
 		return SCHED_CACHE_FULL;
-	return sched_cache_room(llc_others(grp, llc, epoch, own), grp->running,
+	return sched_cache_room(others, grp->running,
 				sched_cache_limit(READ_ONCE(llc->nr_cores), tolerance),
 				READ_ONCE(sched_cache_overaggr_pct),
 				READ_ONCE(sched_cache_imb_pct));
@@ -137,12 +137,11 @@ struct search {
 static int search_llc(struct sched_cache_llc *llc, void *arg)
 {
 	struct search *s = arg;
-	u32 others;
+	u32 others = llc_others(s->grp, llc, s->epoch, 0);
 
 	if (!cpumask_intersects(to_cpumask(llc->cpus), current->cpus_ptr) ||
-	    llc_room(s->grp, llc, s->epoch, 0) < SCHED_CACHE_ENTER)
+	    llc_room(s->grp, llc, others) < SCHED_CACHE_ENTER)
 		return 0;
-	others = llc_others(s->grp, llc, s->epoch, 0);
 	if (!s->found || others < s->least) {
 		s->found = llc;
 		s->least = others;
@@ -175,13 +174,13 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 	for (i = 0; i < s->nr; i++) {
 		struct sched_cache_cand *c = &s->cand[i];
 		u32 own = stray ? sched_cache_cpus(c->occ, s->window) : 0;
-		enum sched_cache_room room = llc_room(grp, c->llc, s->epoch, own);
+		u32 others = llc_others(grp, c->llc, s->epoch, own);
 
+		c->room = llc_room(grp, c->llc, others);
 		if (c->llc == grp->pref)
 			s->cur = i;
 		/* To live there one has to enter first. */
-		c->fits = room >= (s->cur == i ? SCHED_CACHE_KEEP : SCHED_CACHE_ENTER);
-		c->room = room;
+		c->fits = c->room >= (s->cur == i ? SCHED_CACHE_KEEP : SCHED_CACHE_ENTER);
 		if (sched_cache_threads_fit(grp->running, READ_ONCE(c->llc->nr_cores),
 					    tolerance, grp->pref))
 			wide = false;
@@ -242,9 +241,9 @@ static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s
  * Elect the preferred LLC of current's group. The caller holds grp->scanning.
  * Every gate is judged in every scan, so that what has closed can open again.
  */
-static void scan_group(struct sched_cache_group *grp, u32 epoch)
+static void scan_group(struct sched_cache_group *grp)
 {
-	struct scan s = { .epoch = epoch };
+	struct scan s = {};
 	struct sched_cache_llc *pref, *old = grp->pref;
 	bool traced = trace_sched_cache_scan_enabled();
 	bool stray;
@@ -252,7 +251,6 @@ static void scan_group(struct sched_cache_group *grp, u32 epoch)
 	enum sched_cache_room room = SCHED_CACHE_FULL;
 	u64 footprint = 0;
 	u32 running;
-	int i;
 
 	s.epoch = sched_cache_clock(&s.window);
 	/* A young group has seen only part of the window. */
@@ -276,12 +274,6 @@ static void scan_group(struct sched_cache_group *grp, u32 epoch)
 		grp->claim_epoch = s.epoch;
 		grp->claim = grp->running;
 	}
-
-	grp->occ = s.occ;
-	grp->occ_pref = 0;
-	for (i = 0; i < s.nr; i++)
-		if (s.cand[i].llc == pref)
-			grp->occ_pref = s.cand[i].occ;
 
 	stray = !pref && grp->gate != SCHED_CACHE_NEW;
 	if (stray != grp->stray)
@@ -339,7 +331,7 @@ void task_cache_work(struct callback_head *work)
 	    !test_and_set_bit_lock(0, &grp->scanning)) {
 		if (grp->scan_epoch != epoch) {
 			WRITE_ONCE(grp->scan_epoch, epoch);
-			scan_group(grp, epoch);
+			scan_group(grp);
 		}
 		clear_bit_unlock(0, &grp->scanning);
 	}
