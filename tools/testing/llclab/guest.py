@@ -15,6 +15,12 @@ MARKER = b'llclab: command ended'       # what guest/init writes to the console 
 PORTS = ('out', 'err', 'ctl')
 
 
+def console_end(text):
+    """Where the last line that counts ends; 0 as long as it is not complete."""
+    marker = text.find(MARKER)
+    return text.find(b'\n', marker) + 1 if marker >= 0 else 0
+
+
 class Machine:
     def __init__(self, line):
         name, sockets, cores, threads, nodes, memory, what = line.strip().split(None, 6)
@@ -137,6 +143,8 @@ class Guest:
             end = self.stream(ports, sinks, timeout)
         finally:
             self.kill()
+        if end is End.EXITED:
+            self.cut_console()
         for name, sink in sinks.items():        # what is still on its way
             while data := ports[name].recv(1 << 20):
                 sink.write(data)
@@ -173,12 +181,19 @@ class Guest:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with open(self.console, 'rb') as f:
-                if MARKER in f.read():
+                if console_end(f.read()):
                     return End.EXITED
             if self.process.poll() is not None:
                 return End.DIED
             time.sleep(0.02)
         return End.NO_CONSOLE
+
+    def cut_console(self):
+        """What comes after the last message depends on how soon the guest was killed."""
+        with open(self.console, 'rb+') as f:
+            end = console_end(f.read())
+            if end:
+                f.truncate(end)
 
     def kill(self):
         if self.process:
