@@ -40,6 +40,7 @@
  * preference are right now: they will leave.
  */
 #include <linux/mmu_context.h>
+#include <linux/prctl.h>
 #include <linux/task_work.h>
 
 #include "sched.h"
@@ -81,6 +82,12 @@ static struct {
 	.period	= DIV_ROUND_UP(DEFAULT_PERIOD_MS * HZ, MSEC_PER_SEC),
 };
 
+/* Epochs that have begun by @now, if one ended at @end. */
+static u32 epochs_since(unsigned long end, unsigned long now, unsigned int period)
+{
+	return time_before(now, end) ? 0 : 1 + (now - end) / period;
+}
+
 static void clock_advance(void)
 {
 	unsigned long flags, now = jiffies;
@@ -90,11 +97,11 @@ static void clock_advance(void)
 	/* Task context, too, and a tick would wait for what it has interrupted. */
 	if (!raw_spin_trylock_irqsave(&clock.lock, flags))
 		return;
-	if (time_before(now, clock.end))
+	nr = epochs_since(clock.end, now, clock.period);
+	if (!nr)
 		goto unlock;
 
 	/* More than one epoch at once: nothing was charged for a while. */
-	nr = 1 + (now - clock.end) / clock.period;
 	ns = ktime_get_mono_fast_ns();
 	len = min_t(u64, (ns - clock.start) >> SCHED_CACHE_UNIT_SHIFT, U32_MAX / 4);
 	if (nr > 1)
@@ -327,6 +334,28 @@ void sched_cache_charge(struct sched_cache_group *grp, int cpu, u32 epoch, u32 u
 		set_bit(cpu, grp->visited);
 }
 
+/*
+ * CONFIG_SCHED_CACHE_DEBUG: what has to hold whenever a task is charged. A group
+ * is that of the mm the task has, so kernel threads have none, whatever mm they
+ * borrow; and a CPU is in the LLC that it believes to be in.
+ */
+static void check_task(struct rq *rq, struct task_struct *p,
+		       struct sched_cache_group *grp)
+{
+	struct sched_cache_llc *llc = READ_ONCE(per_cpu(sched_cache_llc, cpu_of(rq)));
+
+	if (!IS_ENABLED(CONFIG_SCHED_CACHE_DEBUG))
+		return;
+
+	lockdep_assert_rq_held(rq);
+	WARN_ONCE(grp && (p->flags & PF_KTHREAD), "%s/%d: a kernel thread in a group",
+		  p->comm, p->pid);
+	WARN_ONCE(grp && (!p->mm || p->mm->sched_cache != grp),
+		  "%s/%d: in the group of another mm", p->comm, p->pid);
+	WARN_ONCE(llc && cpu_online(cpu_of(rq)) && !test_bit(cpu_of(rq), llc->cpus),
+		  "CPU %d is not in its LLC %d", cpu_of(rq), llc->id);
+}
+
 /* May the task be asked to do the work, and is there any? */
 static bool work_due(struct task_struct *p, struct sched_cache_group *grp,
 		     int cpu, u32 epoch)
@@ -337,6 +366,10 @@ static bool work_due(struct task_struct *p, struct sched_cache_group *grp,
 	if ((p->flags & (PF_KTHREAD | PF_EXITING)) ||
 	    p->cache.work.next != &p->cache.work)
 		return false;
+
+	/* It is to leave its group, if it has one. */
+	if (sched_cache_mode(p) == PR_SCHED_CACHE_NEVER)
+		return grp;
 
 	if (!grp)
 		return get_nr_threads(p) > 1 &&
@@ -377,8 +410,10 @@ void __sched_cache_account(struct rq *rq, struct task_struct *p)
 	p->cache.charge_at = p->se.sum_exec_runtime + SCHED_CACHE_BATCH - left;
 
 	grp = rcu_dereference_sched(p->cache.group);
+	check_task(rq, p, grp);
 	/* What is no stray is charged as 0: that moves the CPU on to this epoch. */
-	stray = grp ? READ_ONCE(grp->stray) : get_nr_threads(p) == 1;
+	stray = grp ? READ_ONCE(grp->stray) :
+		get_nr_threads(p) == 1 || sched_cache_mode(p) == PR_SCHED_CACHE_NEVER;
 	charge_stray(cpu, epoch, stray ? units : 0);
 	if (grp)
 		sched_cache_charge(grp, cpu, epoch, units);
@@ -530,13 +565,16 @@ void sched_cache_fork(struct task_struct *p, unsigned long clone_flags)
  * @clone_flags: CLONE_*
  *
  * A thread joins its parent's group. So does a process that shares the mm to
- * stay, but not a vfork() child on its way to exec.
+ * stay, but not a vfork() child on its way to exec. A process inherits what its
+ * parent has asked for with prctl().
  */
 void sched_cache_fork_mm(struct task_struct *p, unsigned long clone_flags)
 {
 	if ((clone_flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM)
 		RCU_INIT_POINTER(p->cache.group,
 				 rcu_dereference_protected(current->cache.group, 1));
+	if (!(clone_flags & CLONE_THREAD))
+		p->signal->sched_cache_mode = sched_cache_mode(current);
 }
 
 /**

@@ -72,7 +72,7 @@ struct sched_cache_llc {
 	unsigned long		cpus[] ____cacheline_aligned_in_smp;
 };
 
-/* Why a group has no preferred LLC. */
+/* Why a group has no preferred LLC. Names in trace/events/sched_cache.h. */
 enum sched_cache_gate {
 	SCHED_CACHE_OPEN,	/* none: it may be gathered */
 	SCHED_CACHE_NEW,	/* not judged yet */
@@ -82,6 +82,17 @@ enum sched_cache_gate {
 	SCHED_CACHE_FOOTPRINT,	/* touches more memory than the LLC holds */
 	SCHED_CACHE_NO_ROOM,	/* other work has filled every LLC */
 	SCHED_CACHE_NOWHERE,	/* ran in no LLC at all */
+};
+
+/* Why a task is not taken to its preferred LLC. Names as for the gates. */
+enum sched_cache_refusal {
+	SCHED_CACHE_REFUSE_ASYM,	/* CPUs of different capacity */
+	SCHED_CACHE_REFUSE_NODE,	/* NUMA balancing wants another node */
+	SCHED_CACHE_REFUSE_ROOM,	/* the LLC is full */
+	SCHED_CACHE_REFUSE_AFFINITY,	/* it may use no CPU there */
+	SCHED_CACHE_REFUSE_BUSY,	/* no CPU there is idle */
+	SCHED_CACHE_REFUSE_PACKING,	/* asymmetric packing prefers another CPU */
+	SCHED_CACHE_NR_REFUSALS
 };
 
 /* What there is in an LLC for a group beside the others, see sched_cache_room(). */
@@ -143,17 +154,16 @@ static inline u32 sched_cache_word_epoch(u64 word)
 	return word >> 32;
 }
 
-/* What happened, counted per CPU. Names in stat_names[], cache_debug.c. */
+/* What happened, counted per CPU. Names in cache_debug.c. */
 enum sched_cache_stat {
 	SCHED_CACHE_SCAN,	/* scans */
 	SCHED_CACHE_SCAN_CPUS,	/* CPUs looked at by them */
 	SCHED_CACHE_ELECT,	/* changes of a preferred LLC */
 	SCHED_CACHE_HOME,	/* running tasks that moved into their LLC */
-	SCHED_CACHE_HOME_BUSY,	/* would have, but found no idle CPU there */
-	SCHED_CACHE_WAKE_HOME,	/* wakeups and forks placed in the LLC */
-	SCHED_CACHE_WAKE_BUSY,	/* would have been, but found no idle CPU there */
+	SCHED_CACHE_WAKE,	/* wakeups and forks placed in the LLC */
 	SCHED_CACHE_KEPT,	/* tasks the balancer was asked to leave at home */
-	SCHED_CACHE_NR_STATS
+	SCHED_CACHE_REFUSED,	/* not taken home, by enum sched_cache_refusal */
+	SCHED_CACHE_NR_STATS = SCHED_CACHE_REFUSED + SCHED_CACHE_NR_REFUSALS
 };
 
 DECLARE_PER_CPU(unsigned long [SCHED_CACHE_NR_STATS], sched_cache_stats);
@@ -220,6 +230,7 @@ long sched_cache_nr_groups(void);
 void sched_cache_attach(int cpu, struct sched_domain *sd);
 void sched_cache_set_enabled(bool on);
 bool sched_cache_enabled(void);
+const char *sched_cache_off_reason(void);
 typedef int (*sched_cache_llc_fn)(struct sched_cache_llc *llc, void *arg);
 int sched_cache_walk_llcs(sched_cache_llc_fn fn, void *arg);
 
@@ -237,7 +248,17 @@ bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu);
 void sched_cache_go_home(struct task_struct *p);
 void sched_cache_migrate_current(int cpu);
 
+/* What the process asked for with prctl(), see cache_task.c. */
+static inline unsigned int sched_cache_mode(struct task_struct *p)
+{
+	return READ_ONCE(p->signal->sched_cache_mode);
+}
+
+void sched_cache_show_task(struct task_struct *p, struct seq_file *m);
+
 /* The working set, in cache_footprint.c. */
+
+u64 sched_cache_footprint_bytes(struct sched_cache_footprint *fp);
 
 bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
 			   u32 epoch, u64 limit, u64 *bytes);
@@ -279,6 +300,8 @@ static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 static inline void sched_cache_account(struct rq *rq, struct task_struct *p) { }
 static inline void sched_cache_attach(int cpu, struct sched_domain *sd) { }
 static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu) { return false; }
+static inline void
+sched_cache_show_task(struct task_struct *p, struct seq_file *m) { }
 
 #endif /* CONFIG_SCHED_CACHE */
 

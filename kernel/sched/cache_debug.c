@@ -123,7 +123,7 @@ static int llc_state_show(struct seq_file *m, void *v)
 	if (static_key_enabled(&sched_cache_active))
 		seq_puts(m, "yes\n");
 	else if (!sched_cache_enabled())
-		seq_puts(m, "no (switched off: llc_enabled is 0)\n");
+		seq_printf(m, "no (%s)\n", sched_cache_off_reason());
 	else if (!nr)
 		seq_puts(m, "no (no LLC domain)\n");
 	else
@@ -141,10 +141,18 @@ static const char * const stat_names[] = {
 	[SCHED_CACHE_SCAN_CPUS]	= "scanned_cpus",
 	[SCHED_CACHE_ELECT]	= "pref_changes",
 	[SCHED_CACHE_HOME]	= "home",
-	[SCHED_CACHE_HOME_BUSY]	= "home_busy",
-	[SCHED_CACHE_WAKE_HOME]	= "wake_home",
-	[SCHED_CACHE_WAKE_BUSY]	= "wake_busy",
+	[SCHED_CACHE_WAKE]	= "wake",
 	[SCHED_CACHE_KEPT]	= "kept",
+};
+
+/* As in trace events */
+static const char * const refusal_names[] = {
+	[SCHED_CACHE_REFUSE_ASYM]	= "asym",
+	[SCHED_CACHE_REFUSE_NODE]	= "node",
+	[SCHED_CACHE_REFUSE_ROOM]	= "room",
+	[SCHED_CACHE_REFUSE_AFFINITY]	= "affinity",
+	[SCHED_CACHE_REFUSE_BUSY]	= "busy",
+	[SCHED_CACHE_REFUSE_PACKING]	= "packing",
 };
 
 static int llc_stats_show(struct seq_file *m, void *v)
@@ -156,7 +164,11 @@ static int llc_stats_show(struct seq_file *m, void *v)
 		sum = 0;
 		for_each_possible_cpu(cpu)
 			sum += per_cpu(sched_cache_stats, cpu)[i];
-		seq_printf(m, "%s %lu\n", stat_names[i], sum);
+		if (i < SCHED_CACHE_REFUSED)
+			seq_printf(m, "%s %lu\n", stat_names[i], sum);
+		else
+			seq_printf(m, "refused_%s %lu\n",
+				   refusal_names[i - SCHED_CACHE_REFUSED], sum);
 	}
 	return 0;
 }
@@ -168,7 +180,8 @@ static int __init sched_cache_debug_init(void)
 	char name[40];
 	int i;
 
-	BUILD_BUG_ON(ARRAY_SIZE(stat_names) != SCHED_CACHE_NR_STATS);
+	BUILD_BUG_ON(ARRAY_SIZE(stat_names) != SCHED_CACHE_REFUSED);
+	BUILD_BUG_ON(ARRAY_SIZE(refusal_names) != SCHED_CACHE_NR_REFUSALS);
 
 	if (!sched)
 		sched = debugfs_create_dir("sched", NULL);

@@ -45,7 +45,7 @@
  * @nr: pages in the sample that is waiting to be read, 0 if none is
  * @addr: their addresses
  *
- * Belongs to the scanner.
+ * Belongs to the scanner; others read @bytes.
  */
 struct sched_cache_footprint {
 	u64		bytes;
@@ -145,6 +145,7 @@ static void sample_read(struct sched_cache_footprint *fp, struct mm_struct *mm,
 			u64 rss)
 {
 	unsigned int i, seen = 0, young = 0;
+	u64 bytes;
 
 	for (i = 0; i < fp->nr; i++) {
 		struct vm_area_struct *vma = vma_lookup(mm, fp->addr[i]);
@@ -156,8 +157,8 @@ static void sample_read(struct sched_cache_footprint *fp, struct mm_struct *mm,
 		seen++;
 		young += ret;
 	}
-	fp->bytes = seen < SAMPLE_MIN ? rss : div_u64(rss * young, seen);
-	fp->bytes = max(fp->bytes, 1ULL);
+	bytes = seen < SAMPLE_MIN ? rss : div_u64(rss * young, seen);
+	WRITE_ONCE(fp->bytes, max(bytes, 1ULL));
 	fp->nr = 0;
 }
 
@@ -190,7 +191,7 @@ bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
 		/* Without memory the resident set has to do. */
 		if (!fp)
 			return true;
-		grp->footprint = fp;
+		WRITE_ONCE(grp->footprint, fp);
 	}
 
 	age = epoch - fp->epoch;
@@ -204,11 +205,22 @@ bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
 		mmap_read_unlock(mm);
 		/* Nothing at all was there to be sampled. */
 		if (!fp->nr && !fp->bytes)
-			fp->bytes = rss;
+			WRITE_ONCE(fp->bytes, rss);
 	}
 out:
 	*bytes = fp->bytes;
 	return fp->bytes;
+}
+
+/**
+ * sched_cache_footprint_bytes - the last result
+ * @fp: what a group holds for its footprint
+ *
+ * Return: the working set, bytes; 0 before the first result.
+ */
+u64 sched_cache_footprint_bytes(struct sched_cache_footprint *fp)
+{
+	return READ_ONCE(fp->bytes);
 }
 
 /**

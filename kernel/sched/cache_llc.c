@@ -117,16 +117,39 @@ static int llc_update(struct sched_cache_llc *llc, void *nr)
 		cores += cpumask_first_and(cpu_smt_mask(cpu), cpus) == cpu;
 		bytes = max(bytes, READ_ONCE(per_cpu(cpu_llc_bytes, cpu)));
 	}
+	for_each_cpu(cpu, cpus) {
+		WARN_ONCE(IS_ENABLED(CONFIG_SCHED_CACHE_DEBUG) &&
+			  per_cpu(sched_cache_llc, cpu) != llc,
+			  "LLC %d claims CPU %d of another one", llc->id, cpu);
+	}
 	WRITE_ONCE(llc->bytes, bytes);
 	WRITE_ONCE(llc->nr_cores, cores);
 	++*(int *)nr;
 	return 0;
 }
 
-/* Switched on by the user (or boot parameter, or default). sched_cache_mutex. */
+/* The switch, and who has set it last. Under sched_cache_mutex once booted. */
 static bool enabled = IS_ENABLED(CONFIG_SCHED_CACHE_DEFAULT_ON);
-core_param(sched_cache, enabled, bool, 0);
+static const char *off_reason =
+	"off by default: CONFIG_SCHED_CACHE_DEFAULT_ON is not set";
 static DEFINE_MUTEX(sched_cache_mutex);
+
+static int set_at_boot(const char *val, const struct kernel_param *kp)
+{
+	int ret = param_set_bool(val, kp);
+
+	if (!ret)
+		off_reason = "off by boot parameter: sched_cache=off";
+	return ret;
+}
+
+static const struct kernel_param_ops param_ops_switch = {
+	.flags	= KERNEL_PARAM_OPS_FL_NOARG,
+	.set	= set_at_boot,
+};
+
+#define param_check_switch(name, var)	param_check_bool(name, var)
+core_param(sched_cache, enabled, switch, 0);
 
 /* The one place that decides whether the feature is at work. */
 static void update_active(struct work_struct *work)
@@ -156,9 +179,21 @@ static void update_active(struct work_struct *work)
  */
 void sched_cache_set_enabled(bool on)
 {
-	scoped_guard(mutex, &sched_cache_mutex)
-		enabled = on;
+	scoped_guard(mutex, &sched_cache_mutex) {
+		WRITE_ONCE(enabled, on);
+		WRITE_ONCE(off_reason, "off by user: llc_enabled is 0");
+	}
 	update_active(NULL);
+}
+
+/**
+ * sched_cache_off_reason - why the switch is off
+ *
+ * Return: a text for people, good only while it is off.
+ */
+const char *sched_cache_off_reason(void)
+{
+	return READ_ONCE(off_reason);
 }
 
 /**

@@ -189,31 +189,52 @@ int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur)
 	return best;
 }
 
-/*
- * The preferred LLC of a task as far as the task may use it, and the room there:
- * NUMA balancing's preferred node goes before it. Under RCU or the rq lock.
- */
+/* The preferred LLC of a task's group and the room there. Under RCU or rq lock. */
 static struct sched_cache_llc *
 task_pref(struct task_struct *p, enum sched_cache_room *room)
 {
 	struct sched_cache_group *grp;
-	struct sched_cache_llc *pref;
 
 	grp = rcu_dereference_check(p->cache.group, p == current ||
 				    rcu_read_lock_sched_held());
 	if (!grp)
 		return NULL;
-	pref = READ_ONCE(grp->pref);
 	*room = READ_ONCE(grp->room);
-#ifdef CONFIG_NUMA_BALANCING
-	if (pref) {
-		int nid = READ_ONCE(p->numa_preferred_nid);
+	return READ_ONCE(grp->pref);
+}
 
-		if (nid != NUMA_NO_NODE && nid != pref->nid)
-			return NULL;
-	}
+/* NUMA balancing's preferred node goes before the preferred LLC. */
+static bool node_objects(struct task_struct *p, struct sched_cache_llc *pref)
+{
+#ifdef CONFIG_NUMA_BALANCING
+	int nid = READ_ONCE(p->numa_preferred_nid);
+
+	return nid != NUMA_NO_NODE && nid != pref->nid;
+#else
+	return false;
 #endif
-	return pref;
+}
+
+/* The task is not taken to its preferred LLC. Returns true, for the caller. */
+static bool refuse(struct task_struct *p, struct sched_cache_llc *pref,
+		   enum sched_cache_refusal why)
+{
+	sched_cache_count(SCHED_CACHE_REFUSED + why);
+	trace_sched_cache_refuse(p, pref->id, why);
+	return true;
+}
+
+/* Is there a reason, other than the CPUs there, not to take a task to @pref? */
+static bool refused(struct task_struct *p, struct sched_cache_llc *pref,
+		    enum sched_cache_room room, enum sched_cache_room need)
+{
+	if (sched_asym_cpucap_active())
+		return refuse(p, pref, SCHED_CACHE_REFUSE_ASYM);
+	if (node_objects(p, pref))
+		return refuse(p, pref, SCHED_CACHE_REFUSE_NODE);
+	if (room < need)
+		return refuse(p, pref, SCHED_CACHE_REFUSE_ROOM);
+	return false;
 }
 
 /* Asymmetric packing would take a task that goes from @src_cpu to @cpu back. */
@@ -245,20 +266,23 @@ int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu)
 	int cpu;
 
 	pref = task_pref(p, &room);
-	if (!pref || sched_asym_cpucap_active() ||
+	if (!pref ||
 	    (new_cpu >= 0 && pref == READ_ONCE(per_cpu(sched_cache_llc, new_cpu))))
 		return -1;
 
 	/* A task that wakes where it slept does not enter. */
 	prev = READ_ONCE(per_cpu(sched_cache_llc, prev_cpu));
-	if (room < (new_cpu >= 0 && prev == pref ? SCHED_CACHE_KEEP : SCHED_CACHE_ENTER))
+	if (refused(p, pref, room, new_cpu >= 0 && prev == pref ?
+				   SCHED_CACHE_KEEP : SCHED_CACHE_ENTER))
 		return -1;
 
 	if (prev == pref && cpumask_test_cpu(prev_cpu, p->cpus_ptr))
 		return prev_cpu;
 	cpu = cpumask_any_and(to_cpumask(pref->cpus), p->cpus_ptr);
-	if (cpu >= nr_cpu_ids || cpu_rq(cpu)->rd != cpu_rq(prev_cpu)->rd)
+	if (cpu >= nr_cpu_ids || cpu_rq(cpu)->rd != cpu_rq(prev_cpu)->rd) {
+		refuse(p, pref, SCHED_CACHE_REFUSE_AFFINITY);
 		return -1;
+	}
 	return cpu;
 }
 
@@ -275,11 +299,19 @@ int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu)
  */
 bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
 {
-	bool ok = available_idle_cpu(cpu) && !packing_objects(new_cpu, cpu);
+	struct sched_cache_llc *llc = READ_ONCE(per_cpu(sched_cache_llc, cpu));
 
-	sched_cache_count(ok ? SCHED_CACHE_WAKE_HOME : SCHED_CACHE_WAKE_BUSY);
-	trace_sched_cache_wake(p, cpu, ok);
-	return ok;
+	/* Without an LLC: it has just gone offline. */
+	if (!llc)
+		return false;
+	if (!available_idle_cpu(cpu))
+		return !refuse(p, llc, SCHED_CACHE_REFUSE_BUSY);
+	if (packing_objects(new_cpu, cpu))
+		return !refuse(p, llc, SCHED_CACHE_REFUSE_PACKING);
+
+	sched_cache_count(SCHED_CACHE_WAKE);
+	trace_sched_cache_wake(p, cpu);
+	return true;
 }
 
 /**
@@ -303,7 +335,7 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 	src = READ_ONCE(per_cpu(sched_cache_llc, src_cpu));
 	dst = READ_ONCE(per_cpu(sched_cache_llc, dst_cpu));
 	if (!src || !dst || src == dst || task_pref(p, &room) != src ||
-	    room < SCHED_CACHE_KEEP)
+	    room < SCHED_CACHE_KEEP || node_objects(p, src))
 		return false;
 
 	/*
@@ -396,25 +428,28 @@ void sched_cache_go_home(struct task_struct *p)
 	struct sched_cache_llc *pref;
 	int cpu, this_cpu;
 
-	if (!sched_feat(SC_HOME) || sched_asym_cpucap_active() ||
-	    p->nr_cpus_allowed == 1 || p->sched_class != &fair_sched_class)
+	if (!sched_feat(SC_HOME) || p->nr_cpus_allowed == 1 ||
+	    p->sched_class != &fair_sched_class)
 		return;
 
 	scoped_guard(rcu) {
 		this_cpu = raw_smp_processor_id();
 		pref = task_pref(p, &room);
-		if (!pref || room < SCHED_CACHE_ENTER ||
-		    pref == READ_ONCE(per_cpu(sched_cache_llc, this_cpu)))
+		if (!pref || pref == READ_ONCE(per_cpu(sched_cache_llc, this_cpu)))
 			return;
 
 		/* The next attempt is for the next tick. */
 		p->cache.home_stamp = jiffies;
+		if (refused(p, pref, room, SCHED_CACHE_ENTER))
+			return;
 		cpu = take_idle_cpu(pref, this_cpu);
-	}
-
-	if (cpu < 0) {
-		sched_cache_count(SCHED_CACHE_HOME_BUSY);
-		return;
+		if (cpu < 0) {
+			refuse(p, pref, cpumask_intersects(to_cpumask(pref->cpus),
+							   p->cpus_ptr) ?
+					SCHED_CACHE_REFUSE_BUSY :
+					SCHED_CACHE_REFUSE_AFFINITY);
+			return;
+		}
 	}
 
 	sched_cache_migrate_current(cpu);

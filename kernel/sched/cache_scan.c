@@ -4,6 +4,7 @@
  */
 #include <linux/mempolicy.h>
 #include <linux/mmu_context.h>
+#include <linux/prctl.h>
 #include <linux/sched/clock.h>
 
 #include "sched.h"
@@ -31,6 +32,8 @@ struct scan {
 	unsigned int		cpus, skipped, evicted;
 	u32			epoch, window;
 	u64			occ;
+	enum sched_cache_gate	gate;
+	enum sched_cache_room	room;
 };
 
 static void scan_add(struct scan *s, struct sched_cache_llc *llc, u32 occ)
@@ -114,10 +117,17 @@ static u32 llc_others(struct sched_cache_group *grp, struct sched_cache_llc *llc
 	return stray + max(before, now);
 }
 
+/* llc_aggr_tolerance, unless the process has asked for the gates to be ignored. */
+static unsigned int tolerance_for_current(void)
+{
+	return sched_cache_mode(current) == PR_SCHED_CACHE_ALWAYS ?
+	       SCHED_CACHE_TOLERANCE_ANY : READ_ONCE(sched_cache_tolerance);
+}
+
 static enum sched_cache_room
 llc_room(struct sched_cache_group *grp, struct sched_cache_llc *llc, u32 others)
 {
-	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
+	unsigned int tolerance = tolerance_for_current();
 
 	if (!memory_allows(llc))
 		return SCHED_CACHE_FULL;
@@ -149,21 +159,20 @@ static int search_llc(struct sched_cache_llc *llc, void *arg)
 	return 0;
 }
 
-/* Where the group should live, by occupancy, and the room there. Sets grp->gate. */
-static struct sched_cache_llc *
-choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *room)
+/* Where the group should live, by occupancy. Sets the room there and the gate. */
+static struct sched_cache_llc *choose(struct sched_cache_group *grp, struct scan *s)
 {
 	struct search search = { .grp = grp, .epoch = s->epoch };
 	/* What it added to the strays is not what others want. */
 	bool stray = s->epoch - grp->stray_epoch < SCHED_CACHE_HISTORY;
-	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
+	unsigned int tolerance = tolerance_for_current();
 	bool wide = true;
 	int i, best;
 
-	grp->gate = !tolerance ? SCHED_CACHE_OFF :
-		    get_nr_threads(current) < 2 ? SCHED_CACHE_SINGLE :
-		    !s->nr ? SCHED_CACHE_NOWHERE : SCHED_CACHE_OPEN;
-	if (grp->gate != SCHED_CACHE_OPEN)
+	s->gate = !tolerance ? SCHED_CACHE_OFF :
+		  get_nr_threads(current) < 2 ? SCHED_CACHE_SINGLE :
+		  !s->nr ? SCHED_CACHE_NOWHERE : SCHED_CACHE_OPEN;
+	if (s->gate != SCHED_CACHE_OPEN)
 		return NULL;
 
 	/* The preferred LLC takes part, also while no thread has arrived there. */
@@ -189,13 +198,13 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 	if (s->cur < 0 || s->cand[s->cur].fits) {
 		grp->crowded = 0;
 	} else if (++grp->crowded < SCHED_CACHE_PATIENCE) {
-		*room = SCHED_CACHE_FULL;
+		s->room = SCHED_CACHE_FULL;
 		return grp->pref;
 	}
 
 	best = sched_cache_elect(s->cand, s->nr, s->cur);
 	if (best >= 0) {
-		*room = s->cand[best].room;
+		s->room = s->cand[best].room;
 		return s->cand[best].llc;
 	}
 
@@ -204,13 +213,13 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 	 * too wide for those will hardly fit another: look less often.
 	 */
 	if (wide && s->epoch % 16) {
-		grp->gate = SCHED_CACHE_THREADS;
+		s->gate = SCHED_CACHE_THREADS;
 		return NULL;
 	}
 	sched_cache_walk_llcs(search_llc, &search);
-	*room = SCHED_CACHE_ENTER;
+	s->room = SCHED_CACHE_ENTER;
 	if (!search.found)
-		grp->gate = wide ? SCHED_CACHE_THREADS : SCHED_CACHE_NO_ROOM;
+		s->gate = wide ? SCHED_CACHE_THREADS : SCHED_CACHE_NO_ROOM;
 	return search.found;
 }
 
@@ -218,7 +227,7 @@ choose(struct sched_cache_group *grp, struct scan *s, enum sched_cache_room *roo
 static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s,
 				   struct sched_cache_llc *llc, u64 *footprint)
 {
-	unsigned int tolerance = READ_ONCE(sched_cache_tolerance);
+	unsigned int tolerance = tolerance_for_current();
 	u64 bytes = READ_ONCE(llc->bytes);
 	bool open = grp->pref;
 	u64 limit;
@@ -237,6 +246,12 @@ static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s
 	return SCHED_CACHE_OPEN;
 }
 
+/* A group that is younger than the window has seen only part of it. */
+static u32 own_window(u32 window, u32 birth_window, u32 age)
+{
+	return window - min(window, sched_cache_decay(birth_window, age));
+}
+
 /*
  * Elect the preferred LLC of current's group. The caller holds grp->scanning.
  * Every gate is judged in every scan, so that what has closed can open again.
@@ -248,24 +263,22 @@ static void scan_group(struct sched_cache_group *grp)
 	bool traced = trace_sched_cache_scan_enabled();
 	bool stray;
 	u64 t0 = traced ? local_clock() : 0;
-	enum sched_cache_room room = SCHED_CACHE_FULL;
 	u64 footprint = 0;
 	u32 running;
 
 	s.epoch = sched_cache_clock(&s.window);
-	/* A young group has seen only part of the window. */
-	s.window -= min(s.window, sched_cache_decay(grp->birth_window,
-						    s.epoch - grp->birth_epoch));
+	s.window = own_window(s.window, grp->birth_window, s.epoch - grp->birth_epoch);
 	scan_cpus(grp, &s);
 	running = sched_cache_cpus(s.occ, s.window);
 	/* Charges come late by up to a tick; half a step evens that out. */
-	grp->running = grp->gate == SCHED_CACHE_NEW ? running :
-		       DIV_ROUND_UP(grp->running + running, 2);
+	if (grp->gate != SCHED_CACHE_NEW)
+		running = DIV_ROUND_UP(grp->running + running, 2);
+	WRITE_ONCE(grp->running, running);
 
-	pref = choose(grp, &s, &room);
+	pref = choose(grp, &s);
 	if (pref) {
-		grp->gate = judge(grp, &s, pref, &footprint);
-		if (grp->gate != SCHED_CACHE_OPEN)
+		s.gate = judge(grp, &s, pref, &footprint);
+		if (s.gate != SCHED_CACHE_OPEN)
 			pref = NULL;
 	}
 
@@ -275,19 +288,20 @@ static void scan_group(struct sched_cache_group *grp)
 		grp->claim = grp->running;
 	}
 
-	stray = !pref && grp->gate != SCHED_CACHE_NEW;
+	stray = !pref && s.gate != SCHED_CACHE_NEW;
 	if (stray != grp->stray)
 		WRITE_ONCE(grp->stray, stray);
 	if (stray)
 		grp->stray_epoch = s.epoch;
-	if (room != grp->room)
-		WRITE_ONCE(grp->room, room);
+	if (s.room != grp->room)
+		WRITE_ONCE(grp->room, s.room);
+	WRITE_ONCE(grp->gate, s.gate);
 	if (pref != old) {
 		WRITE_ONCE(grp->pref, pref);
 		grp->crowded = 0;
 		sched_cache_count(SCHED_CACHE_ELECT);
 		trace_sched_cache_pref(current, old ? old->id : -1,
-				       pref ? pref->id : -1, grp->gate);
+				       pref ? pref->id : -1, s.gate);
 	}
 
 	sched_cache_count(SCHED_CACHE_SCAN);
@@ -295,7 +309,7 @@ static void scan_group(struct sched_cache_group *grp)
 	if (traced)
 		trace_sched_cache_scan(current, s.cpus, s.skipped, s.evicted, s.nr,
 				       local_clock() - t0, grp->running, footprint,
-				       pref ? pref->id : -1, grp->gate);
+				       pref ? pref->id : -1, s.gate);
 }
 
 /**
@@ -324,6 +338,11 @@ void task_cache_work(struct callback_head *work)
 		grp = sched_cache_group_join(p);
 	if (!grp)
 		return;
+
+	if (sched_cache_mode(p) == PR_SCHED_CACHE_NEVER) {
+		rcu_assign_pointer(p->cache.group, NULL);
+		return;
+	}
 
 	epoch = sched_cache_epoch();
 	llc = READ_ONCE(per_cpu(sched_cache_llc, raw_smp_processor_id()));

@@ -8,6 +8,42 @@
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
 
+TRACE_DEFINE_ENUM(SCHED_CACHE_OPEN);
+TRACE_DEFINE_ENUM(SCHED_CACHE_NEW);
+TRACE_DEFINE_ENUM(SCHED_CACHE_OFF);
+TRACE_DEFINE_ENUM(SCHED_CACHE_SINGLE);
+TRACE_DEFINE_ENUM(SCHED_CACHE_THREADS);
+TRACE_DEFINE_ENUM(SCHED_CACHE_FOOTPRINT);
+TRACE_DEFINE_ENUM(SCHED_CACHE_NO_ROOM);
+TRACE_DEFINE_ENUM(SCHED_CACHE_NOWHERE);
+
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_ASYM);
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_NODE);
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_ROOM);
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_AFFINITY);
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_BUSY);
+TRACE_DEFINE_ENUM(SCHED_CACHE_REFUSE_PACKING);
+
+#define show_gate(val)					\
+	__print_symbolic(val,				\
+		{ SCHED_CACHE_OPEN,	"open" },	\
+		{ SCHED_CACHE_NEW,	"new" },	\
+		{ SCHED_CACHE_OFF,	"off" },	\
+		{ SCHED_CACHE_SINGLE,	"single" },	\
+		{ SCHED_CACHE_THREADS,	"threads" },	\
+		{ SCHED_CACHE_FOOTPRINT, "footprint" },	\
+		{ SCHED_CACHE_NO_ROOM,	"no_room" },	\
+		{ SCHED_CACHE_NOWHERE,	"nowhere" })
+
+#define show_refusal(val)				\
+	__print_symbolic(val,				\
+		{ SCHED_CACHE_REFUSE_ASYM,	"asym" },	\
+		{ SCHED_CACHE_REFUSE_NODE,	"node" },	\
+		{ SCHED_CACHE_REFUSE_ROOM,	"room" },	\
+		{ SCHED_CACHE_REFUSE_AFFINITY,	"affinity" },	\
+		{ SCHED_CACHE_REFUSE_BUSY,	"busy" },	\
+		{ SCHED_CACHE_REFUSE_PACKING,	"packing" })
+
 /*
  * One scan of a group: which CPUs were looked at, what came of it.
  * Reported by the scanning thread, for its thread group.
@@ -49,12 +85,13 @@ TRACE_EVENT(sched_cache_scan,
 		__entry->gate		= gate;
 	),
 
-	TP_printk("comm=%s tgid=%d cpus=%u skipped=%u evicted=%u llcs=%u duration=%llu running=%u.%02u footprint=%llu pref=%d gate=%d",
+	TP_printk("comm=%s tgid=%d cpus=%u skipped=%u evicted=%u llcs=%u duration=%llu running=%u.%02u footprint=%llu pref=%d gate=%s",
 		  __entry->comm, __entry->tgid, __entry->cpus,
 		  __entry->skipped, __entry->evicted, __entry->llcs,
 		  __entry->duration, __entry->running >> 10,
 		  (__entry->running & 1023) * 100 >> 10, __entry->footprint,
-		  __entry->pref, __entry->gate)
+		  __entry->pref,
+		  show_gate(__entry->gate))
 );
 
 /* The preferred LLC of a group changed; -1 is none, for the reason in gate. */
@@ -80,8 +117,9 @@ TRACE_EVENT(sched_cache_pref,
 		__entry->gate	= gate;
 	),
 
-	TP_printk("comm=%s tgid=%d old=%d pref=%d gate=%d", __entry->comm,
-		  __entry->tgid, __entry->old, __entry->pref, __entry->gate)
+	TP_printk("comm=%s tgid=%d old=%d pref=%d gate=%s", __entry->comm,
+		  __entry->tgid, __entry->old, __entry->pref,
+		  show_gate(__entry->gate))
 );
 
 /* A running task moved itself into its preferred LLC. */
@@ -109,29 +147,53 @@ TRACE_EVENT(sched_cache_home,
 		  __entry->pid, __entry->src_cpu, __entry->dst_cpu)
 );
 
-/* A waking or new task was steered to its preferred LLC; idle=0: in vain. */
+/* A waking or new task was placed in its preferred LLC. */
 TRACE_EVENT(sched_cache_wake,
 
-	TP_PROTO(struct task_struct *p, int cpu, bool idle),
+	TP_PROTO(struct task_struct *p, int cpu),
 
-	TP_ARGS(p, cpu, idle),
+	TP_ARGS(p, cpu),
 
 	TP_STRUCT__entry(
 		__array(char,	comm, TASK_COMM_LEN)
 		__field(pid_t,	pid)
 		__field(int,	cpu)
-		__field(bool,	idle)
 	),
 
 	TP_fast_assign(
 		memcpy(__entry->comm, p->comm, TASK_COMM_LEN);
 		__entry->pid	= p->pid;
 		__entry->cpu	= cpu;
-		__entry->idle	= idle;
 	),
 
-	TP_printk("comm=%s pid=%d cpu=%d idle=%d", __entry->comm, __entry->pid,
-		  __entry->cpu, __entry->idle)
+	TP_printk("comm=%s pid=%d cpu=%d", __entry->comm, __entry->pid,
+		  __entry->cpu)
+);
+
+/* A task was not taken to its preferred LLC, for the reason given. */
+TRACE_EVENT(sched_cache_refuse,
+
+	TP_PROTO(struct task_struct *p, int pref, int reason),
+
+	TP_ARGS(p, pref, reason),
+
+	TP_STRUCT__entry(
+		__array(char,	comm, TASK_COMM_LEN)
+		__field(pid_t,	pid)
+		__field(int,	pref)
+		__field(int,	reason)
+	),
+
+	TP_fast_assign(
+		memcpy(__entry->comm, p->comm, TASK_COMM_LEN);
+		__entry->pid	= p->pid;
+		__entry->pref	= pref;
+		__entry->reason	= reason;
+	),
+
+	TP_printk("comm=%s pid=%d pref=%d reason=%s", __entry->comm,
+		  __entry->pid, __entry->pref,
+		  show_refusal(__entry->reason))
 );
 
 #endif /* _TRACE_SCHED_CACHE_H */

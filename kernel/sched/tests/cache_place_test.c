@@ -3,6 +3,7 @@
  * KUnit tests of the policy of cache-aware load balancing: gates and decisions,
  * by table. Included at the end of cache_place.c.
  */
+#include <kunit/resource.h>
 #include <kunit/test.h>
 
 #define CPUS(n)		((u32)((n) * SCHED_CACHE_CPU))
@@ -246,6 +247,202 @@ static void election_needs_twice_the_occupancy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -1, sched_cache_elect(NULL, 0, -1));
 }
 
+/*
+ * What goes before locality. A task that nobody else knows, of a group whose
+ * preferred LLC is that of CPU home; CPU away is in another one.
+ */
+struct scene {
+	struct task_struct		*p;
+	struct sched_cache_group	*grp;
+	struct sched_cache_llc		*llc;
+	int				home, away;
+};
+
+static void scene_end(void *grp)
+{
+	sched_cache_group_free(grp);
+}
+
+static void scene_begin(struct kunit *test, struct scene *s)
+{
+	int cpu;
+
+	*s = (struct scene) { .home = -1, .away = cpumask_first(cpu_online_mask) };
+	for_each_online_cpu(cpu) {
+		s->llc = READ_ONCE(per_cpu(sched_cache_llc, cpu));
+		if (s->llc && s->llc != READ_ONCE(per_cpu(sched_cache_llc, s->away)))
+			s->home = cpu;
+	}
+	if (s->home < 0 || !READ_ONCE(per_cpu(sched_cache_llc, s->away)))
+		kunit_skip(test, "needs two LLCs");
+	s->llc = READ_ONCE(per_cpu(sched_cache_llc, s->home));
+
+	s->p = kunit_kzalloc(test, sizeof(*s->p), GFP_KERNEL);
+	s->grp = sched_cache_group_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, s->p);
+	KUNIT_ASSERT_NOT_NULL(test, s->grp);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, scene_end, s->grp));
+
+	s->grp->pref = s->llc;
+	s->grp->room = SCHED_CACHE_ENTER;
+	RCU_INIT_POINTER(s->p->cache.group, s->grp);
+	cpumask_copy(&s->p->cpus_mask, cpu_possible_mask);
+	s->p->cpus_ptr = &s->p->cpus_mask;
+	s->p->nr_cpus_allowed = cpumask_weight(cpu_possible_mask);
+#ifdef CONFIG_NUMA_BALANCING
+	s->p->numa_preferred_nid = NUMA_NO_NODE;
+#endif
+}
+
+static int target(struct scene *s, int prev, int new)
+{
+	guard(rcu)();
+	return sched_cache_target(s->p, prev, new);
+}
+
+static bool keep(struct scene *s, int src, int dst)
+{
+	guard(rcu)();
+	return sched_cache_keep(s->p, src, dst);
+}
+
+static bool at_home(struct scene *s, int cpu)
+{
+	return cpu >= 0 && cpumask_test_cpu(cpu, to_cpumask(s->llc->cpus));
+}
+
+static void room_decides_who_comes_home(struct kunit *test)
+{
+	struct scene s;
+
+	scene_begin(test, &s);
+	/* from elsewhere, and as a new task */
+	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
+	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, -1)));
+	/* there already, or about to be */
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.home), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.home, s.away), s.home);
+	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+
+	s.grp->room = SCHED_CACHE_KEEP;
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, -1), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.home, -1), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.home, s.away), s.home);
+	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+
+	s.grp->room = SCHED_CACHE_FULL;
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.home, s.away), -1);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+
+	s.grp->room = SCHED_CACHE_ENTER;
+	s.grp->pref = NULL;
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+	RCU_INIT_POINTER(s.p->cache.group, NULL);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+}
+
+static void keep_is_about_leaving_home(struct kunit *test)
+{
+	struct scene s;
+	int cpu;
+
+	scene_begin(test, &s);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.away, s.home));
+	for_each_cpu(cpu, to_cpumask(s.llc->cpus))
+		KUNIT_EXPECT_FALSE(test, keep(&s, s.home, cpu));
+}
+
+static void affinity_goes_before_locality(struct kunit *test)
+{
+	struct scene s;
+
+	scene_begin(test, &s);
+	cpumask_andnot(&s.p->cpus_mask, cpu_possible_mask, to_cpumask(s.llc->cpus));
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, -1), -1);
+
+	/* one CPU of it, and then not the one where the task was */
+	cpumask_set_cpu(s.home, &s.p->cpus_mask);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), s.home);
+	KUNIT_EXPECT_EQ(test, target(&s, s.home, s.away), s.home);
+	/* it cannot rely on the room of an LLC that it may not use */
+	if (cpumask_weight(to_cpumask(s.llc->cpus)) > 1)
+		KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+}
+
+static void asymmetric_capacity_goes_before_locality(struct kunit *test)
+{
+	struct scene s;
+
+	scene_begin(test, &s);
+	static_branch_inc(&sched_asym_cpucapacity);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, -1), -1);
+	static_branch_dec(&sched_asym_cpucapacity);
+	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
+}
+
+static void numa_node_goes_before_locality(struct kunit *test)
+{
+	struct scene s;
+
+	if (!IS_ENABLED(CONFIG_NUMA_BALANCING))
+		kunit_skip(test, "needs CONFIG_NUMA_BALANCING");
+	scene_begin(test, &s);
+#ifdef CONFIG_NUMA_BALANCING
+	s.p->numa_preferred_nid = s.llc->nid + 1;
+	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+	s.p->numa_preferred_nid = s.llc->nid;
+	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
+	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+#endif
+}
+
+/* Give a CPU a priority, or take it away. */
+static void prefer(int cpu, int prio)
+{
+#if defined(CONFIG_X86) && defined(CONFIG_SCHED_MC_PRIO)
+	sched_set_itmt_core_prio(prio, cpu);
+#endif
+}
+
+static bool objects(int src, int dst)
+{
+	guard(rcu)();
+	return packing_objects(src, dst);
+}
+
+/* A domain with SD_ASYM_PACKING for one CPU, as long as the test runs. */
+static void packing_goes_before_locality(struct kunit *test)
+{
+	struct sched_domain *sd, *old;
+	struct scene s;
+
+	scene_begin(test, &s);
+	sd = kunit_kzalloc(test, sizeof(*sd) + cpumask_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sd);
+	cpumask_copy(sched_domain_span(sd), cpu_possible_mask);
+	prefer(s.away, 1);
+	if (!sched_asym_prefer(s.away, s.home))
+		kunit_skip(test, "needs CPUs with priorities");
+
+	KUNIT_EXPECT_FALSE(test, objects(s.away, s.home));
+	old = rcu_replace_pointer(per_cpu(sd_asym_packing, s.away), sd, true);
+	KUNIT_EXPECT_TRUE(test, objects(s.away, s.home));
+	KUNIT_EXPECT_FALSE(test, objects(s.home, s.away));
+	/* A CPU that the domain does not span takes nothing back. */
+	cpumask_clear_cpu(s.home, sched_domain_span(sd));
+	KUNIT_EXPECT_FALSE(test, objects(s.away, s.home));
+	rcu_assign_pointer(per_cpu(sd_asym_packing, s.away), old);
+	synchronize_rcu();
+	prefer(s.away, 0);
+}
+
 static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(decay_halves_once_per_epoch),
 	KUNIT_CASE(constant_input_reads_itself),
@@ -258,6 +455,12 @@ static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(what_may_enter_is_kept),
 	KUNIT_CASE(room_does_not_overflow),
 	KUNIT_CASE(election_needs_twice_the_occupancy),
+	KUNIT_CASE(room_decides_who_comes_home),
+	KUNIT_CASE(keep_is_about_leaving_home),
+	KUNIT_CASE(affinity_goes_before_locality),
+	KUNIT_CASE(asymmetric_capacity_goes_before_locality),
+	KUNIT_CASE(numa_node_goes_before_locality),
+	KUNIT_CASE(packing_goes_before_locality),
 	{}
 };
 

@@ -54,9 +54,44 @@ static void scan_tells_llcs_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.skipped, 1);
 }
 
+/*
+ * Three threads that run from the birth of their group on read three at every age,
+ * wherever in an epoch it was born.
+ */
+static void young_group_reads_its_threads(struct kunit *test)
+{
+	const u32 tick = 1000, ticks = 10;	/* 1 ms, in units; of an epoch */
+	u32 birth;
+
+	for (birth = 0; birth < ticks; birth++) {
+		u32 window = ticks * tick, occ = 0, birth_window = 0, age = 0, t;
+		u32 running;
+
+		for (t = 0; t < 20 * ticks; t++) {
+			if (t && t % ticks == 0) {
+				window /= 2;
+				occ /= 2;
+				age += t > birth;
+			}
+			if (t == birth)
+				birth_window = window;
+			window += tick;
+			if (t < birth)
+				continue;
+			occ += 3 * tick;
+			running = sched_cache_cpus(occ, own_window(window, birth_window, age));
+			KUNIT_EXPECT_LE(test, running, 3 * SCHED_CACHE_CPU + 8);
+			KUNIT_EXPECT_GE(test, running, 3 * SCHED_CACHE_CPU - 8);
+		}
+	}
+	/* Never less than nothing. */
+	KUNIT_EXPECT_EQ(test, own_window(5, 10, 0), 0);
+}
+
 static struct kunit_case sched_cache_scan_cases[] = {
 	KUNIT_CASE(scan_looks_at_visited_cpus_only),
 	KUNIT_CASE(scan_tells_llcs_apart),
+	KUNIT_CASE(young_group_reads_its_threads),
 	{}
 };
 

@@ -118,6 +118,24 @@ static void clock_is_monotonic_when_the_period_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sched_cache_period_ms(), old);
 }
 
+/* jiffies wrap: five minutes after boot with 32 bits. */
+static void epochs_are_counted_where_jiffies_wrap(struct kunit *test)
+{
+	static const unsigned int period[] = { 1, 3, 10, 250, 1000 };
+	unsigned long end, d;
+	int p;
+
+	for (p = 0; p < ARRAY_SIZE(period); p++) {
+		for (end = -2000UL; end != 2000; end += 400) {
+			KUNIT_EXPECT_EQ(test, epochs_since(end, end - 1, period[p]), 0);
+			KUNIT_EXPECT_EQ(test, epochs_since(end, end - 5000, period[p]), 0);
+			for (d = 0; d < 5000; d += 123)
+				KUNIT_EXPECT_EQ(test, epochs_since(end, end + d, period[p]),
+						1 + d / period[p]);
+		}
+	}
+}
+
 static void window_is_what_a_busy_cpu_gathers(struct kunit *test)
 {
 	u32 window, period = jiffies_to_usecs(clock.period) * 1000 >> SCHED_CACHE_UNIT_SHIFT;
@@ -148,6 +166,7 @@ static struct kunit_case sched_cache_cases[] = {
 	KUNIT_CASE(sums_belong_to_their_epoch),
 	KUNIT_CASE(charge_decays_and_marks_the_cpu),
 	KUNIT_CASE(clock_is_monotonic_when_the_period_changes),
+	KUNIT_CASE(epochs_are_counted_where_jiffies_wrap),
 	KUNIT_CASE(window_is_what_a_busy_cpu_gathers),
 	KUNIT_CASE(groups_are_counted),
 	{}

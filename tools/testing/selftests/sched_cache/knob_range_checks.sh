@@ -11,12 +11,16 @@ need_feature
 
 # tunable, smallest and largest value
 RANGES='
+enabled 0 1
 aggr_tolerance 0 100
 epoch_period 1 1000
 epoch_affinity_timeout 1 1000
 imb_pct 0 100
 overaggr_pct 0 100
 '
+
+# 4 KiB of them
+DIGITS=$(printf '1%.0s' {1..4096})
 
 places=()
 for place in "$SCHED_DEBUGFS/llc_" "$SCHED_DEBUGFS/llc_balancing/"; do
@@ -70,7 +74,7 @@ for place in "${places[@]}"; do
 		expect_text "${file#"$SCHED_DEBUGFS/"} takes $min to $max" \
 			"$(refused "$file" "$max" "$((max - 1))" "$((min + 1))" "$min")" ""
 		bad=("$((max + 1))" 2147483648 4294967295 4294967296 "$((4294967296 + max))"
-		     18446744073709551616 -1 x "")
+		     18446744073709551616 -1 x "" "$DIGITS")
 		[ "$min" -eq 0 ] || bad+=("$((min - 1))")
 		expect_text "${file#"$SCHED_DEBUGFS/"} refuses what is outside" \
 			"$(taken "$file" "${bad[@]}")" ""

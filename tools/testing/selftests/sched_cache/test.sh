@@ -103,6 +103,18 @@ need_placement()
 	need_threads
 }
 
+need_prctl()
+{
+	"$SC_DIR/llc_mode" get >/dev/null 2>&1 ||
+		skip_all "this kernel has no prctl(PR_SCHED_CACHE)"
+}
+
+# sched_field PID NAME: a line of /proc/PID/sched, without its prefix
+sched_field()
+{
+	gawk -v key="sched_cache.$2" '$1 == key { sub(/.*: */, ""); print }' "/proc/$1/sched"
+}
+
 need_memory_kib()
 {
 	local free
@@ -230,10 +242,12 @@ load_report()
 	done <"$1"
 }
 
+LOAD_WITH=()	# a program that starts a load, such as numactl
+
 # load OPTION...: run llc_load, report in R. The load must work.
 load()
 {
-	"$SC_DIR/llc_load" "$@" >"$SC_TMP/load" 2>"$SC_TMP/load.err" ||
+	"${LOAD_WITH[@]}" "$SC_DIR/llc_load" "$@" >"$SC_TMP/load" 2>"$SC_TMP/load.err" ||
 		bail_out "llc_load $* failed: $(<"$SC_TMP/load.err")"
 	load_report "$SC_TMP/load"
 }
@@ -338,8 +352,6 @@ expect_left_alone()
 }
 
 # load_start OPTION...: llc_load in the background, its samples in $SAMPLES
-LOAD_WITH=()	# a program that starts it, such as numactl
-
 load_start()
 {
 	SAMPLES=$SC_TMP/samples
@@ -391,10 +403,10 @@ samples_share()
 		END { printf "%.2f\n", all ? 100 * seen / all : -1 }' "$SAMPLES"
 }
 
-# samples_busiest FROM_MS: percent of the samples since then in the busiest LLC
+# samples_busiest FROM_MS [TO_MS]: percent of the samples of that time in the busiest LLC
 samples_busiest()
 {
-	gawk -v from="$1" '$1 >= from {
+	gawk -v from="$1" -v to="${2:-1e9}" '$1 >= from && $1 < to {
 			for (i = 3; i <= NF; i++) {
 				all += $i
 				seen[i] += $i
