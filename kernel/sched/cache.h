@@ -25,6 +25,10 @@
 /* LLCs one scan tells apart; a group seen in more of them cannot be gathered. */
 #define SCHED_CACHE_MAX_VISITED	16
 
+/* Epochs for which a group whose tasks had to wait is left alone: at first, at most. */
+#define SCHED_CACHE_BACKOFF_MIN	32
+#define SCHED_CACHE_BACKOFF_MAX	1024
+
 /* From this aggr_tolerance on the gates are ignored. */
 #define SCHED_CACHE_TOLERANCE_ANY	100
 
@@ -80,6 +84,7 @@ enum sched_cache_gate {
 	SCHED_CACHE_SINGLE,	/* one thread left */
 	SCHED_CACHE_THREADS,	/* more running threads than the LLC has cores */
 	SCHED_CACHE_FOOTPRINT,	/* touches more memory than the LLC holds */
+	SCHED_CACHE_BUSY,	/* too many wakeups found no idle CPU in the LLC */
 	SCHED_CACHE_NO_ROOM,	/* other work has filled every LLC */
 	SCHED_CACHE_NOWHERE,	/* ran in no LLC at all */
 };
@@ -103,6 +108,19 @@ enum sched_cache_room {
 };
 
 /**
+ * struct sched_cache_busy - has gathering a group left its tasks waiting
+ * @retry: epoch from which on it may be tried again
+ * @backoff: epochs it was put off the last time; each time is twice the one
+ *	before, and forgotten after a good time of the same length
+ * @scans: scans in a row with too many tasks that waited
+ */
+struct sched_cache_busy {
+	u32		retry;
+	u32		backoff;
+	unsigned int	scans;
+};
+
+/**
  * struct sched_cache_group - tasks that are expected to share data
  * @slots: per CPU, epoch << 32 | occupancy in units of 1024 ns as of that
  *	epoch. Written under that CPU's rq lock only.
@@ -119,6 +137,9 @@ enum sched_cache_room {
  * @claim: the amount of it.
  * @running: average number of running threads, 1/1024; smoothed.
  * @crowded: scans in a row that found no room in @pref.
+ * @busy: how the tasks fare in @pref.
+ * @waits_epoch: epoch when @waits was last read.
+ * @waits: wakeups since then that found no idle CPU in @pref.
  * @gate: why @pref is NULL.
  * @footprint: bytes in use, see cache_footprint.c.
  * @rcu: readers reach the group under RCU.
@@ -139,9 +160,13 @@ struct sched_cache_group {
 	u32				claim;
 	u32				running;
 	unsigned int			crowded;
+	struct sched_cache_busy		busy;
+	u32				waits_epoch;
 	enum sched_cache_gate		gate;
 	struct sched_cache_footprint	*footprint;
 	struct rcu_head			rcu;
+
+	atomic_t			waits ____cacheline_aligned_in_smp;
 
 	unsigned long			visited[] ____cacheline_aligned_in_smp;
 };
@@ -160,6 +185,7 @@ enum sched_cache_stat {
 	SCHED_CACHE_SCAN_CPUS,	/* CPUs looked at by them */
 	SCHED_CACHE_ELECT,	/* changes of a preferred LLC */
 	SCHED_CACHE_HOME,	/* running tasks that moved into their LLC */
+	SCHED_CACHE_SWAP,	/* of them, by changing places with another one */
 	SCHED_CACHE_WAKE,	/* wakeups and forks placed in the LLC */
 	SCHED_CACHE_KEPT,	/* tasks the balancer was asked to leave at home */
 	SCHED_CACHE_REFUSED,	/* not taken home, by enum sched_cache_refusal */
@@ -197,6 +223,9 @@ bool sched_cache_footprint_fits(u64 bytes, u64 llc_bytes,
 enum sched_cache_room
 sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
 		 unsigned int imb_pct);
+bool sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
+			  unsigned int tolerance);
+bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits);
 int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur);
 
 /* Mechanism, in cache.c. */
@@ -243,6 +272,7 @@ void task_cache_work(struct callback_head *work);
 
 int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu);
 bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu);
+void __sched_cache_waits(struct task_struct *p, int cpu);
 bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu);
 bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu);
 void sched_cache_go_home(struct task_struct *p);
@@ -280,6 +310,22 @@ sched_cache_account(struct rq *rq, struct task_struct *p)
 		__sched_cache_account(rq, p);
 }
 
+/**
+ * sched_cache_note_wakeup - a task was placed by the ordinary search
+ * @p: the task
+ * @cpu: where it goes
+ * @sync: the waker is about to sleep
+ *
+ * Called under RCU with @p's pi_lock held.
+ */
+static inline void
+sched_cache_note_wakeup(struct task_struct *p, int cpu, bool sync)
+{
+	if (static_branch_unlikely(&sched_cache_active) && !available_idle_cpu(cpu) &&
+	    !(sync && cpu == smp_processor_id()))
+		__sched_cache_waits(p, cpu);
+}
+
 /* sched_cache_keep(), where the balancer has the task and not only its queue. */
 static inline bool
 sched_cache_keep_task(struct task_struct *p, int src_cpu, int dst_cpu)
@@ -299,6 +345,8 @@ static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 
 static inline void sched_cache_account(struct rq *rq, struct task_struct *p) { }
 static inline void sched_cache_attach(int cpu, struct sched_domain *sd) { }
+static inline void
+sched_cache_note_wakeup(struct task_struct *p, int cpu, bool sync) { }
 static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu) { return false; }
 static inline void
 sched_cache_show_task(struct task_struct *p, struct seq_file *m) { }

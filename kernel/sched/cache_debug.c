@@ -141,6 +141,7 @@ static const char * const stat_names[] = {
 	[SCHED_CACHE_SCAN_CPUS]	= "scanned_cpus",
 	[SCHED_CACHE_ELECT]	= "pref_changes",
 	[SCHED_CACHE_HOME]	= "home",
+	[SCHED_CACHE_SWAP]	= "swap",
 	[SCHED_CACHE_WAKE]	= "wake",
 	[SCHED_CACHE_KEPT]	= "kept",
 };

@@ -161,6 +161,53 @@ sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
 }
 
 /**
+ * sched_cache_too_busy - did too many tasks of a group find no idle CPU
+ * @waits: wakeups that found none in the preferred LLC
+ * @epochs: in how many epochs
+ * @cores: cores of the LLC
+ * @tolerance: llc_aggr_tolerance
+ *
+ * A group that fits on average may still want more CPUs at once than the LLC has.
+ * On each core a task may have to wait once an epoch.
+ *
+ * Return: true if there were more.
+ */
+bool sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
+			  unsigned int tolerance)
+{
+	return waits > sched_cache_limit((u64)cores * epochs, tolerance);
+}
+
+/**
+ * sched_cache_busy_step - what follows from the tasks that waited
+ * @busy: what is known of the group so far
+ * @epoch: the epoch of the scan
+ * @waits: too many tasks have waited since the last scan
+ *
+ * One scan may have hit a moment; after the second in a row the group is left
+ * alone, the longer the more often it happens.
+ *
+ * Return: true if the group is to be left alone until @busy->retry.
+ */
+bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits)
+{
+	if (!waits) {
+		busy->scans = 0;
+		if (busy->backoff && epoch - busy->retry > busy->backoff)
+			busy->backoff = 0;
+		return false;
+	}
+	if (++busy->scans < 2)
+		return false;
+
+	busy->scans = 0;
+	busy->backoff = clamp(2 * busy->backoff, SCHED_CACHE_BACKOFF_MIN,
+			      SCHED_CACHE_BACKOFF_MAX);
+	busy->retry = epoch + busy->backoff;
+	return true;
+}
+
+/**
  * sched_cache_elect - which LLC a group should prefer
  * @cand: LLCs where the group ran
  * @nr: how many
@@ -304,8 +351,10 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
 	/* Without an LLC: it has just gone offline. */
 	if (!llc)
 		return false;
-	if (!available_idle_cpu(cpu))
+	if (!available_idle_cpu(cpu)) {
+		__sched_cache_waits(p, cpu);
 		return !refuse(p, llc, SCHED_CACHE_REFUSE_BUSY);
+	}
 	if (packing_objects(new_cpu, cpu))
 		return !refuse(p, llc, SCHED_CACHE_REFUSE_PACKING);
 
@@ -315,13 +364,42 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
 }
 
 /**
+ * __sched_cache_waits - a waking task will have to wait
+ * @p: the task
+ * @cpu: where it goes, a CPU that is not idle
+ *
+ * If that is at home, gathering may be why. Called under RCU with @p's pi_lock
+ * held.
+ */
+void __sched_cache_waits(struct task_struct *p, int cpu)
+{
+	struct sched_cache_group *grp = rcu_dereference(p->cache.group);
+	struct sched_cache_llc *pref = grp ? READ_ONCE(grp->pref) : NULL;
+
+	if (pref && pref == READ_ONCE(per_cpu(sched_cache_llc, cpu)))
+		atomic_inc(&grp->waits);
+}
+
+/* Is a CPU of an LLC idle that a task may use? */
+static bool has_idle_cpu(struct sched_cache_llc *llc, struct task_struct *p)
+{
+	int cpu;
+
+	for_each_cpu_and(cpu, to_cpumask(llc->cpus), p->cpus_ptr) {
+		if (available_idle_cpu(cpu))
+			return true;
+	}
+	return false;
+}
+
+/**
  * sched_cache_keep - should the balancer leave a task in its preferred LLC
  * @p: the task
  * @src_cpu: where it is
  * @dst_cpu: where the balancer would take it
  *
- * Only to be asked where no CPU of the source is short of time: a task that
- * waits is never kept from an idle CPU. Called under RCU.
+ * A task that waits is never kept from an idle CPU, unless one at home is idle,
+ * too, and will take it. Called under RCU.
  *
  * Return: true if @p is at home on @src_cpu, @dst_cpu is in another LLC, and
  * the preferred LLC is not full.
@@ -344,6 +422,9 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 	 */
 	sd = rcu_dereference(per_cpu(sd_llc, src_cpu));
 	if (!sd || !cpumask_subset(sched_domain_span(sd), p->cpus_ptr))
+		return false;
+
+	if (READ_ONCE(cpu_rq(src_cpu)->nr_running) > 1 && !has_idle_cpu(src, p))
 		return false;
 
 	sched_cache_count(SCHED_CACHE_KEPT);
@@ -415,15 +496,75 @@ static int take_idle_cpu(struct sched_cache_llc *pref, int this_cpu)
 	}
 }
 
+/*
+ * A task that runs alone on a CPU of @pref, wants to be in another LLC, and may as
+ * well run on this CPU: best of all one that wants to be here. Where LLCs are
+ * full of each other's tasks none of them would ever find an idle CPU. Returns a
+ * reference and sets @dst_cpu, NULL if there is none. Under RCU.
+ */
+static struct task_struct *
+find_swap(struct sched_cache_llc *pref, int this_cpu, int *dst_cpu)
+{
+	struct sched_cache_llc *here = READ_ONCE(per_cpu(sched_cache_llc, this_cpu));
+	struct task_struct *found = NULL;
+	enum sched_cache_room room;
+	int cpu;
+
+	if (!IS_ENABLED(CONFIG_NUMA_BALANCING) || !here)
+		return NULL;
+
+	for_each_cpu_and(cpu, to_cpumask(pref->cpus), current->cpus_ptr) {
+		struct rq *rq = cpu_rq(cpu);
+		struct task_struct *t = rcu_dereference(rq->curr);
+		struct sched_cache_llc *wants = task_pref(t, &room);
+
+		if (!wants || wants == pref || (found && wants != here) ||
+		    READ_ONCE(rq->nr_running) != 1 ||
+		    t->sched_class != &fair_sched_class ||
+		    !cpumask_test_cpu(this_cpu, t->cpus_ptr) ||
+		    rq->rd != cpu_rq(this_cpu)->rd || sched_core_enabled(rq) ||
+		    packing_objects(this_cpu, cpu) || packing_objects(cpu, this_cpu) ||
+		    node_objects(t, here))
+			continue;
+		found = t;
+		*dst_cpu = cpu;
+		if (wants == here)
+			break;
+	}
+	return found ? get_task_struct(found) : NULL;
+}
+
+/* Move current to an idle CPU, or let it and @other change places. */
+static bool go_to(int cpu, int this_cpu, struct task_struct *other)
+{
+	int ret = 0;
+
+	if (!other) {
+		sched_cache_migrate_current(cpu);
+		WRITE_ONCE(per_cpu(cpu_taken, cpu), 0);
+		return true;
+	}
+
+#ifdef CONFIG_NUMA_BALANCING
+	ret = migrate_swap(current, other, cpu, this_cpu);
+#endif
+	if (!ret)
+		sched_cache_count(SCHED_CACHE_SWAP);
+	put_task_struct(other);
+	return !ret;
+}
+
 /**
  * sched_cache_go_home - move current to an idle CPU of its preferred LLC
  * @p: current
  *
- * From the task work, where a task can be moved by its own will and without
- * any search by others. Process context; may sleep.
+ * Or to change places with a task there that wants to leave. From the task work,
+ * where a task can be moved by its own will and without any search by others.
+ * Process context; may sleep.
  */
 void sched_cache_go_home(struct task_struct *p)
 {
+	struct task_struct *other = NULL;
 	enum sched_cache_room room;
 	struct sched_cache_llc *pref;
 	int cpu, this_cpu;
@@ -443,6 +584,8 @@ void sched_cache_go_home(struct task_struct *p)
 		if (refused(p, pref, room, SCHED_CACHE_ENTER))
 			return;
 		cpu = take_idle_cpu(pref, this_cpu);
+		if (cpu < 0)
+			other = find_swap(pref, this_cpu, &cpu);
 		if (cpu < 0) {
 			refuse(p, pref, cpumask_intersects(to_cpumask(pref->cpus),
 							   p->cpus_ptr) ?
@@ -452,8 +595,8 @@ void sched_cache_go_home(struct task_struct *p)
 		}
 	}
 
-	sched_cache_migrate_current(cpu);
-	WRITE_ONCE(per_cpu(cpu_taken, cpu), 0);
+	if (!go_to(cpu, this_cpu, other))
+		return;
 	sched_cache_count(SCHED_CACHE_HOME);
 	trace_sched_cache_home(p, this_cpu, cpu);
 }

@@ -223,6 +223,23 @@ static struct sched_cache_llc *choose(struct sched_cache_group *grp, struct scan
 	return search.found;
 }
 
+/* Has the group been left waiting, so that it is better left alone for a while? */
+static bool busy(struct sched_cache_group *grp, u32 epoch, unsigned int cores,
+		 unsigned int tolerance)
+{
+	u32 waits = atomic_read(&grp->waits), epochs = epoch - grp->waits_epoch;
+
+	grp->waits_epoch = epoch;
+	if (waits)
+		atomic_set(&grp->waits, 0);
+	if (tolerance >= SCHED_CACHE_TOLERANCE_ANY)
+		return false;
+	if (!grp->pref)
+		return grp->busy.backoff && (s32)(grp->busy.retry - epoch) > 0;
+	return sched_cache_busy_step(&grp->busy, epoch,
+				     sched_cache_too_busy(waits, epochs, cores, tolerance));
+}
+
 /* The gates, each judged against the LLC that the group would live in. */
 static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s,
 				   struct sched_cache_llc *llc, u64 *footprint)
@@ -235,6 +252,8 @@ static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s
 	if (!sched_cache_threads_fit(grp->running, READ_ONCE(llc->nr_cores),
 				     tolerance, open))
 		return SCHED_CACHE_THREADS;
+	if (busy(grp, s->epoch, READ_ONCE(llc->nr_cores), tolerance))
+		return SCHED_CACHE_BUSY;
 
 	limit = sched_cache_limit(bytes, tolerance);
 	if (!bytes || limit == U64_MAX)

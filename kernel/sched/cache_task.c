@@ -95,6 +95,7 @@ static const char * const gate_names[] = {
 	[SCHED_CACHE_SINGLE]		= "single",
 	[SCHED_CACHE_THREADS]		= "threads",
 	[SCHED_CACHE_FOOTPRINT]		= "footprint",
+	[SCHED_CACHE_BUSY]		= "busy",
 	[SCHED_CACHE_NO_ROOM]		= "no_room",
 	[SCHED_CACHE_NOWHERE]		= "nowhere",
 };

@@ -217,6 +217,58 @@ static void room_does_not_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SCHED_CACHE_ENTER, sched_cache_room(0, 0, 0, 0, 0));
 }
 
+static void one_wait_a_core_and_epoch_is_borne(struct kunit *test)
+{
+	static const struct {
+		u32 waits, epochs;
+		unsigned int cores, tolerance;
+		bool busy;
+	} row[] = {
+		{ 0, 1, 6, 1, false }, { 6, 1, 6, 1, false }, { 7, 1, 6, 1, true },
+		{ 12, 2, 6, 1, false }, { 13, 2, 6, 1, true }, { 12, 1, 6, 2, false },
+		{ 1, 0, 6, 1, true }, { U32_MAX, 1, 6, 100, false },
+		{ U32_MAX, U32_MAX, 8192, 99, false }, { 1, 5, 0, 1, true },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++)
+		KUNIT_EXPECT_EQ_MSG(test, row[i].busy,
+				    sched_cache_too_busy(row[i].waits, row[i].epochs,
+							 row[i].cores, row[i].tolerance),
+				    "row %d", i);
+}
+
+static void waiting_puts_off_longer_each_time(struct kunit *test)
+{
+	struct sched_cache_busy b = {};
+	u32 epoch = U32_MAX - 100, want;
+	int i;
+
+	/* A moment is no reason. */
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
+	KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch, true));
+	KUNIT_EXPECT_EQ(test, b.retry - epoch, SCHED_CACHE_BACKOFF_MIN);
+
+	/* Also where the epoch wraps. */
+	want = SCHED_CACHE_BACKOFF_MIN;
+	for (i = 0; i < 10; i++) {
+		epoch = b.retry + 1;
+		want = min(2 * want, SCHED_CACHE_BACKOFF_MAX);
+		KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
+		KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch + 1, true));
+		KUNIT_EXPECT_EQ(test, b.retry - epoch - 1, want);
+	}
+
+	/* Forgotten after as long a time without. */
+	epoch = b.retry + want;
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, false));
+	KUNIT_EXPECT_EQ(test, b.backoff, want);
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch + 1, false));
+	KUNIT_EXPECT_EQ(test, b.backoff, 0);
+}
+
 static void election_needs_twice_the_occupancy(struct kunit *test)
 {
 	static const struct {
@@ -454,6 +506,8 @@ static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(decision_table),
 	KUNIT_CASE(what_may_enter_is_kept),
 	KUNIT_CASE(room_does_not_overflow),
+	KUNIT_CASE(one_wait_a_core_and_epoch_is_borne),
+	KUNIT_CASE(waiting_puts_off_longer_each_time),
 	KUNIT_CASE(election_needs_twice_the_occupancy),
 	KUNIT_CASE(room_decides_who_comes_home),
 	KUNIT_CASE(keep_is_about_leaving_home),
