@@ -16,7 +16,7 @@ series := tools/series
 llclab := tools/testing/llclab
 
 .NOTPARALLEL:
-.PHONY: help deps base tree kernel guest selftests run test refresh series clean
+.PHONY: help deps base tree kernel guest selftests run picture test refresh series clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,10 +35,10 @@ tree: deps ## make build/6.12/linux: Debian's source, our files, the hooks (FORC
 kernel: deps ## build a kernel: KERNEL=series (ours), vanilla, mainline, ...
 	@$(series)/kernel $(KERNEL)
 
-selftests: deps ## build the kselftests and benchmarks of the tree, for the guest
+selftests: deps ## build the kselftests, benchmarks and tools of the tree, for the guest
 	@$(series)/kselftest
 
-guest: deps selftests ## build the guest image: Debian programs, kselftests, perf
+guest: deps selftests ## build the guest image: Debian programs, kselftests, llctop, perf
 	@$(llclab)/guest/build-perf $(BUILD)/base/6.12/linux $(BUILD)/perf
 	@$(llclab)/guest/mkimage
 
@@ -46,6 +46,11 @@ run: ## the main job: build all, boot, run hackbench with the knob off and on, p
 	@$(MAKE) --no-print-directory kernel KERNEL=series
 	@$(MAKE) --no-print-directory guest
 	@$(llclab)/compare
+
+picture: ## draw where two processes run, off and on: build/picture/timeline.svg and .png
+	@$(MAKE) --no-print-directory kernel KERNEL=series
+	@$(MAKE) --no-print-directory guest
+	@$(llclab)/picture
 
 test: deps ## run everything that checks the project; the last line says how many passed
 	@tools/testing/run-tests
