@@ -62,6 +62,7 @@ static const struct {
 	{ "scanned_cpus", "CPUs looked at for that" },
 	{ "pref_changes", "times a process got another preferred LLC, or none" },
 	{ "home", "running threads moved into their LLC" },
+	{ "swap", "of these, by changing places with a thread that wants to be elsewhere" },
 	{ "wake", "threads that woke or began and were placed in their LLC" },
 	{ "kept", "threads the load balancer was asked to leave in their LLC" },
 	{ "refused_asym", "not taken there: CPUs of different capacity" },

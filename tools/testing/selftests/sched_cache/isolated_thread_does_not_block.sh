@@ -11,11 +11,14 @@ need_placement
 isolated=$(</sys/devices/system/cpu/isolated)
 [ -n "$isolated" ] || skip_all "no isolated CPU: boot with isolcpus=LAST_CPU"
 cpu=$(first_cpus 1 "$isolated")
-test_plan 3
+test_plan 4
 
 args=(--threads "$THREADS" --scatter --pin-thread "$((THREADS - 1)):$cpu" --seconds 0.4)
 
+before=$(stat_of pref_changes)
 expect_gathered "the other threads" "${args[@]}"
+# It is elected once in a start, and given up at its end.
+expect "changes of a preference" $(($(stat_of pref_changes) - before)) "<=" $((3 * RUNS))
 control_apart "control: feature off" "${args[@]}"
 
 ktap_finished

@@ -445,6 +445,15 @@ samples_moved()
 	END { if (done) printf "%.0f %d\n", since - from, last; else print "-1 -1" }' "$SAMPLES"
 }
 
+# stat_of NAME: a counter of the kernel, 0 where it has none
+stat_of()
+{
+	local value
+
+	value=$(sed -n "s/^$1 //p" "$SCHED_DEBUGFS/llc_stats" 2>/dev/null || true)
+	echo "${value:-0}"
+}
+
 # Groups that the kernel holds: one for each process it looks at
 groups()
 {
