@@ -146,15 +146,19 @@ struct sched_cache_busy {
  * @visited: CPUs with a slot worth reading. Set by the CPU, cleared by the scan.
  */
 struct sched_cache_group {
+	/* Read whenever runtime is charged or a task is placed, hardly written. */
 	u64 __percpu			*slots;
 	struct sched_cache_llc		*pref;
 	enum sched_cache_room		room;
 	bool				stray;
-
-	u32				scan_epoch ____cacheline_aligned_in_smp;
-	unsigned long			scanning;
 	u32				birth_epoch;
 	u32				birth_window;
+	struct sched_cache_footprint	*footprint;
+	struct rcu_head			rcu;
+
+	u32				scan_epoch ____cacheline_aligned_in_smp;
+	enum sched_cache_gate		gate;
+	unsigned long			scanning;
 	u32				stray_epoch;
 	u32				claim_epoch;
 	u32				claim;
@@ -162,13 +166,10 @@ struct sched_cache_group {
 	unsigned int			crowded;
 	struct sched_cache_busy		busy;
 	u32				waits_epoch;
-	enum sched_cache_gate		gate;
-	struct sched_cache_footprint	*footprint;
-	struct rcu_head			rcu;
 
+	/* Written by any CPU, once in a while. */
 	atomic_t			waits ____cacheline_aligned_in_smp;
-
-	unsigned long			visited[] ____cacheline_aligned_in_smp;
+	unsigned long			visited[];
 };
 
 /* An occupancy word: what it was, and in which epoch. */
