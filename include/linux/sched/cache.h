@@ -8,7 +8,6 @@
  * See Documentation/scheduler/sched-cache.rst for the model.
  */
 
-#include <linux/errno.h>
 #include <linux/types.h>
 
 struct mm_struct;
@@ -56,12 +55,6 @@ static inline void sched_cache_exec(struct task_struct *p) { }
 static inline void sched_cache_exit(struct task_struct *p) { }
 static inline void sched_cache_mm_init(struct mm_struct *mm) { }
 static inline void sched_cache_mm_free(struct mm_struct *mm) { }
-static inline int
-sched_cache_prctl(unsigned long op, unsigned long pid, unsigned long mode,
-		  unsigned long zero)
-{
-	return -EINVAL;
-}
 
 #endif /* CONFIG_SCHED_CACHE */
 
