@@ -16,7 +16,7 @@ series := tools/series
 llclab := tools/testing/llclab
 
 .NOTPARALLEL:
-.PHONY: help deps base tree kernel guest selftests run picture test refresh series clean
+.PHONY: help deps base tree kernel guest selftests model run picture test refresh series clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,7 +38,10 @@ kernel: deps ## build a kernel: KERNEL=series (ours), vanilla, mainline, ...
 selftests: deps ## build the kselftests, benchmarks and tools of the tree, for the guest
 	@$(series)/kselftest
 
-guest: deps selftests ## build the guest image: Debian programs, kselftests, llctop, perf
+model: deps ## build the cache model for QEMU (llclab run --model)
+	@$(MAKE) --no-print-directory -s -C $(llclab)/model
+
+guest: deps selftests model ## build the guest image and the cache model: Debian programs, kselftests, llctop, perf
 	@$(llclab)/guest/build-perf $(BUILD)/base/6.12/linux $(BUILD)/perf
 	@$(llclab)/guest/mkimage
 

@@ -76,9 +76,11 @@ def die_with_parent(signum):
 
 
 class Guest:
-    def __init__(self, qemu, machine, kernel, initrd, console, clock='wall', accel='tcg', append=''):
+    def __init__(self, qemu, machine, kernel, initrd, console, clock='wall', accel='tcg', append='',
+                 plugin=()):
         self.qemu, self.machine, self.kernel, self.initrd = qemu, machine, kernel, initrd
         self.console, self.clock, self.accel, self.append = console, clock, accel, append
+        self.plugin = list(plugin)      # QEMU's arguments for it
         self.status = None              # COMMAND's, once it has ended
         self.process = None
         self.messages = os.memfd_create('llclab-qemu-messages')
@@ -119,7 +121,7 @@ class Guest:
                          '-rtc', 'base=2026-01-01,clock=vm']
             else:
                 args += ['-accel', f'tcg,thread={"multi" if self.accel == "mttcg" else "single"}']
-        return args
+        return args + self.plugin
 
     def start(self):
         ours, theirs = zip(*(socket.socketpair() for _ in PORTS))

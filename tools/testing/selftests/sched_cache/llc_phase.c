@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Marks for llclab's cache model, from the command line of a guest.
+ */
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "llc_phase.h"
+#include "util.h"
+
+#define SPINS	20000
+#define PRELOAD	"/usr/lib/llc_phase.so"		/* llclab puts it there */
+
+static const char usage[] =
+"Usage: llc_phase begin NAME\n"
+"       llc_phase end\n"
+"       llc_phase run NAME -- COMMAND...\n"
+"       llc_phase process -- COMMAND...\n"
+"       llc_phase check\n"
+"       llc_phase report\n"
+"Tell llclab's cache model (llclab run --model) what to count; without the model\n"
+"nothing happens.\n"
+"  begin   from now on counts go to the phase NAME; a name used before goes on\n"
+"  end     back to what is in no phase\n"
+"  run     begin, run COMMAND, end; the exit status is that of COMMAND\n"
+"  process run COMMAND as a process that \"--model process\" counts; it must be linked\n"
+"          dynamically\n"
+"  check   run on each CPU in turn, so that the model learns which is which and\n"
+"          checks that it sees a program where it runs (llclab does this first)\n"
+"  report  write the report (llclab does this last)\n"
+"A program marks its own phases with llc_phase.h.\n";
+
+static void spin(unsigned long n)
+{
+	while (n--)
+		asm volatile("" ::: "memory");
+}
+
+/* The affinity of this process, one CPU after the other. */
+static void on_each_cpu(const struct cpuset *allowed, void (*what)(const char *cpu))
+{
+	char text[16];
+	int cpu;
+
+	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
+		if (!cpuset_has(cpu, allowed))
+			continue;
+		pin_to_cpu(cpu);
+		snprintf(text, sizeof(text), "%d", cpu);
+		what(text);
+	}
+}
+
+static void tell(const char *cpu)
+{
+	llc_phase_say("cpu", cpu);
+}
+
+static void spin_there(const char *cpu)
+{
+	llc_phase_say("spin", cpu);
+	spin(SPINS);
+	llc_phase_say("spun", cpu);
+}
+
+static void check(void)
+{
+	struct cpuset allowed;
+
+	cpuset_current(&allowed);
+	llc_phase_say("start", "");
+	/* The model begins with the next code that runs. */
+	spin(1);
+	on_each_cpu(&allowed, tell);
+	on_each_cpu(&allowed, spin_there);
+	cpuset_apply(&allowed);
+}
+
+static int run_phase(const char *name, char **argv)
+{
+	int status;
+	pid_t pid;
+
+	llc_phase_begin(name);
+	pid = fork();
+	if (pid < 0)
+		err(1, "cannot fork");
+	if (!pid) {
+		execvp(argv[0], argv);
+		err(127, "cannot start %s", argv[0]);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		err(1, "lost the command");
+	llc_phase_end();
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The mark must be made in the address space that COMMAND has after exec. */
+static void run_marked(char **argv)
+{
+	if (!access(PRELOAD, R_OK) && setenv("LD_PRELOAD", PRELOAD, 1))
+		err(1, "cannot set LD_PRELOAD");
+	execvp(argv[0], argv);
+	err(127, "cannot start %s", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "--help")) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (!strcmp(what, "run") && argc > 4 && !strcmp(argv[3], "--"))
+		return run_phase(argv[2], argv + 4);
+	if (!strcmp(what, "process") && argc > 3 && !strcmp(argv[2], "--"))
+		run_marked(argv + 3);
+	if (argc != (strcmp(what, "begin") ? 2 : 3)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (!strcmp(what, "check"))
+		check();
+	else if (!strcmp(what, "begin") || !strcmp(what, "end") || !strcmp(what, "report"))
+		llc_phase_say(what, argc == 3 ? argv[2] : "");
+	else
+		errx(2, "'%s' is not a command, see --help", what);
+	return 0;
+}
