@@ -73,10 +73,12 @@ uint64_t top_lost(void);
 /* space.c: which address space a CPU uses; @now is where the CPU that runs is found */
 struct qemu_plugin_insn;
 void space_init(struct vcpu **now);
-void space_translate(const struct options *o, struct qemu_plugin_insn *insn, uint64_t pc,
+/* True if the accesses of @insn are to be told to space_load(). */
+bool space_translate(const struct options *o, struct qemu_plugin_insn *insn, uint64_t pc,
 		     const uint8_t *bytes, size_t size);
-/* From now on the address space of @v is counted. */
-void space_want(struct vcpu *vcpus, unsigned int n, const struct vcpu *v);
+void space_load(uint64_t vaddr);
+/* From now on the address space of @v is counted; false: it is not known, or there are too many. */
+bool space_want(struct vcpu *vcpus, unsigned int n, const struct vcpu *v);
 
 /* report.c */
 struct report {

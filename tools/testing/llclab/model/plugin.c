@@ -171,8 +171,8 @@ static void message(char *text, const void *key)
 	} else if (!strcmp(text, "end")) {
 		phase = 0;
 	} else if (!strcmp(text, "process")) {
-		if (vcpu)
-			space_want(vcpus, nr_vcpus, vcpu);
+		if (opt.process && (!vcpu || !space_want(vcpus, nr_vcpus, vcpu)))
+			report.bad_marks++;
 	} else if (!strcmp(text, "start")) {
 		if (!started)
 			start();
@@ -297,6 +297,13 @@ static void access_memory(unsigned int index, qemu_plugin_meminfo_t info, uint64
 		touch(vaddr + line_rest, paddr + line_rest, pc, write);
 }
 
+/* Two callbacks for the accesses of one instruction: QEMU 7.2 calls only one of them. */
+static void access_mm(unsigned int index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+{
+	space_load(vaddr);
+	access_memory(index, info, vaddr, udata);
+}
+
 static void count_symbol(unsigned int index, void *udata)
 {
 	(void)index;
@@ -362,6 +369,7 @@ static void translate_insn(struct qemu_plugin_insn *insn)
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
 	uint8_t bytes[16];
 	size_t size = insn_bytes(insn, bytes, sizeof(bytes));
+	qemu_plugin_vcpu_mem_cb_t access = access_memory;
 	unsigned int i;
 
 	if (is_mark(bytes, size))
@@ -372,9 +380,9 @@ static void translate_insn(struct qemu_plugin_insn *insn)
 		if (opt.counter[i].addr == pc)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, count_symbol, NO_REGS,
 							       value(i));
-	if (opt.process)
-		space_translate(&opt, insn, pc, bytes, size);
-	qemu_plugin_register_vcpu_mem_cb(insn, access_memory, NO_REGS, QEMU_PLUGIN_MEM_RW,
+	if (opt.process && space_translate(&opt, insn, pc, bytes, size))
+		access = access_mm;
+	qemu_plugin_register_vcpu_mem_cb(insn, access, NO_REGS, QEMU_PLUGIN_MEM_RW,
 					 value(is_atomic(bytes, size) ? pc ^ FOR_STORE : pc));
 }
 

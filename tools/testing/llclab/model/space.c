@@ -31,15 +31,18 @@ static bool is_wanted(const void *mm)
 	return false;
 }
 
-void space_want(struct vcpu *vcpus, unsigned int n, const struct vcpu *v)
+bool space_want(struct vcpu *vcpus, unsigned int n, const struct vcpu *v)
 {
 	unsigned int i;
 
-	if (!v->mm || is_wanted(v->mm) || nr_wanted == MAX_WANTED)
-		return;
+	if (!v->mm || nr_wanted == MAX_WANTED)
+		return false;
+	if (is_wanted(v->mm))
+		return true;
 	wanted[nr_wanted++] = v->mm;
 	for (i = 0; i < n; i++)
 		vcpus[i].wanted = is_wanted(vcpus[i].mm);
+	return true;
 }
 
 static void begin(unsigned int index, void *udata)
@@ -54,11 +57,8 @@ static void begin(unsigned int index, void *udata)
 	v->mm_seen = NULL;
 }
 
-static void load(unsigned int index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+void space_load(uint64_t vaddr)
 {
-	(void)index;
-	(void)info;
-	(void)udata;
 	if (*current)
 		(*current)->mm_seen = (const void *)(uintptr_t)vaddr;
 }
@@ -90,19 +90,18 @@ static bool loads_field(const uint8_t *b, size_t size)
 	       (b[2] >> 6 == 1 || b[2] >> 6 == 2) && (b[2] & 7) != 4;
 }
 
-void space_translate(const struct options *o, struct qemu_plugin_insn *insn, uint64_t pc,
+bool space_translate(const struct options *o, struct qemu_plugin_insn *insn, uint64_t pc,
 		     const uint8_t *b, size_t size)
 {
 	if (pc == o->lazy_addr)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, lazy, NO_REGS, NULL);
 	if (pc < o->switch_start || pc >= o->switch_end)
-		return;
+		return false;
 	if (pc == o->switch_start)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, NO_REGS, NULL);
-	else if (loads_field(b, size))
-		qemu_plugin_register_vcpu_mem_cb(insn, load, NO_REGS, QEMU_PLUGIN_MEM_R, NULL);
-	else if (size == 3 && b[0] == 0x0f && b[1] == 0x22 && (b[2] & 0xf8) == 0xd8)
+	if (size == 3 && b[0] == 0x0f && b[1] == 0x22 && (b[2] & 0xf8) == 0xd8)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, load_cr3, NO_REGS, NULL);
+	return loads_field(b, size);
 }
 
 void space_init(struct vcpu **now)
