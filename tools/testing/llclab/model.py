@@ -213,6 +213,9 @@ def summary(report):
                      f'modelled {t["ns"] / 1e6:,.3f} ms of CPU time')
         share = [100 * llc['insns'] / t['insns'] for llc in phase['llcs']]
         lines.append('  instructions by LLC: ' + ' '.join(f'{s:.1f} %' for s in share))
+        if phase['ops']:
+            lines.append(f'  operations {phase["ops"]:,}: {t["transfers"] / phase["ops"]:.3f} transfers, '
+                         f'{t["ns"] / phase["ops"]:.0f} modelled ns each')
         for name, value in phase['counters'].items():
             lines.append(f'  calls of {name}: {value:,}')
     if report['top']:
@@ -220,7 +223,7 @@ def summary(report):
         for line in report['top']:
             lines.append(f'  {line["transfers"]:>10,} {line["upgrades"]:>10,}  {line["data"]:<32} {line["code"]}')
     for key, text in (('outside', 'accesses beyond the memory of the model'), ('bad_marks', 'marks without a meaning'),
-                      ('top_lost', 'transfers of lines that had no room in the table')):
+                      ('top_lost', 'moves of lines that had to give way in the table of lines')):
         if report[key]:
             lines.append(f'warning: {report[key]:,} {text}')
     return '\n'.join(lines)

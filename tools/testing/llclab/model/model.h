@@ -20,6 +20,7 @@
 
 struct phase {
 	char name[NAME_LEN];
+	uint64_t ops;			/* as the programs themselves count them */
 	uint64_t counter[MAX_COUNTERS];
 	struct cache_counts cpu[MAX_CPUS];
 };

@@ -197,6 +197,10 @@ static void mark(unsigned int index, void *udata, const void *env)
 	static unsigned int len;
 	char byte = (uintptr_t)udata & 0xff;
 
+	if (byte == 1) {
+		phases[phase]->ops++;
+		return;
+	}
 	if (byte) {
 		if (len < MESSAGE_LEN - 1)
 			text[len++] = byte;
@@ -326,18 +330,19 @@ static void *value(uint64_t n)
 	return (void *)(uintptr_t)n;
 }
 
+/* Of the instruction's bytes as many as there are, at most @max; how many. */
 static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t max)
 {
 	size_t size = qemu_plugin_insn_size(insn);
+	/* API 3 has changed it; what counts is the QEMU that runs, not the header. */
+	void *data = qemu_plugin_insn_data;
 
 	if (size > max)
 		size = max;
-#if QEMU_PLUGIN_VERSION >= 3
-	return qemu_plugin_insn_data(insn, bytes, size);
-#else
-	memcpy(bytes, qemu_plugin_insn_data(insn), size);
+	if (report.api >= 3)
+		return ((size_t (*)(const struct qemu_plugin_insn *, void *, size_t))data)(insn, bytes, size);
+	memcpy(bytes, ((const void *(*)(const struct qemu_plugin_insn *))data)(insn), size);
 	return size;
-#endif
 }
 
 /* A load that is the first half of a locked operation, or of xchg, wants the line for itself. */

@@ -52,6 +52,7 @@ static void write_phase(FILE *f, const struct phase *p, const struct options *o)
 
 	fputs("{\"name\": ", f);
 	write_text(f, p->name);
+	write_number(f, ", ", "ops", p->ops);
 	fputs(", \"counters\": {", f);
 	for (i = 0; i < o->counters; i++) {
 		fputs(i ? ", " : "", f);

@@ -15,9 +15,16 @@
 static struct top_line *table;
 static uint64_t lost;
 
+static uint64_t moves(const struct top_line *t)
+{
+	return t->transfers + t->upgrades;
+}
+
+/* The line's place; where there is none left, that of its neighbour which moved least. */
 static struct top_line *find(uint64_t line)
 {
 	uint64_t hash = line * 0x9e3779b97f4a7c15ULL >> 44;
+	struct top_line *least = NULL;
 	unsigned int i;
 
 	if (!table)
@@ -31,8 +38,14 @@ static struct top_line *find(uint64_t line)
 			t->line = line + 1;
 			return t;
 		}
+		if (!least || moves(t) < moves(least))
+			least = t;
 	}
-	return NULL;
+	if (least) {
+		lost += moves(least);
+		*least = (struct top_line){ .line = line + 1 };
+	}
+	return least;
 }
 
 void top_count(uint64_t paddr, uint64_t vaddr, uint64_t pc, bool write, enum cache_result result)
@@ -60,7 +73,7 @@ void top_count(uint64_t paddr, uint64_t vaddr, uint64_t pc, bool write, enum cac
 static int busier(const void *a, const void *b)
 {
 	const struct top_line *x = a, *y = b;
-	uint64_t n = x->transfers + x->upgrades, m = y->transfers + y->upgrades;
+	uint64_t n = moves(x), m = moves(y);
 
 	if (n != m)
 		return n < m ? 1 : -1;

@@ -18,6 +18,7 @@ static const char usage[] =
 "Usage: llc_phase begin NAME\n"
 "       llc_phase end\n"
 "       llc_phase run NAME -- COMMAND...\n"
+"       llc_phase window NAME WARM_MS MS\n"
 "       llc_phase process -- COMMAND...\n"
 "       llc_phase check\n"
 "       llc_phase report\n"
@@ -26,6 +27,7 @@ static const char usage[] =
 "  begin   from now on counts go to the phase NAME; a name used before goes on\n"
 "  end     back to what is in no phase\n"
 "  run     begin, run COMMAND, end; the exit status is that of COMMAND\n"
+"  window  after WARM_MS a phase of MS, while something else runs\n"
 "  process run COMMAND as a process that \"--model process\" counts; it must be linked\n"
 "          dynamically\n"
 "  check   run on each CPU in turn, so that the model learns which is which and\n"
@@ -98,6 +100,18 @@ static int run_phase(const char *name, char **argv)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* All in one program: one that is started in between would count, too. */
+static void window(const char *name, const char *warm, const char *length)
+{
+	__u64 start = now_ns() + parse_u64("WARM_MS", warm, 0, 1000000) * NSEC_PER_MSEC;
+	__u64 end = start + parse_u64("MS", length, 1, 1000000) * NSEC_PER_MSEC;
+
+	sleep_until_ns(start);
+	llc_phase_begin(name);
+	sleep_until_ns(end);
+	llc_phase_end();
+}
+
 /* The mark must be made in the address space that COMMAND has after exec. */
 static void run_marked(char **argv)
 {
@@ -119,6 +133,10 @@ int main(int argc, char **argv)
 		return run_phase(argv[2], argv + 4);
 	if (!strcmp(what, "process") && argc > 3 && !strcmp(argv[2], "--"))
 		run_marked(argv + 3);
+	if (!strcmp(what, "window") && argc == 5) {
+		window(argv[2], argv[3], argv[4]);
+		return 0;
+	}
 	if (argc != (strcmp(what, "begin") ? 2 : 3)) {
 		fputs(usage, stderr);
 		return 2;

@@ -43,6 +43,12 @@ static inline void llc_phase_byte(unsigned char byte)
 }
 #endif
 
+/* One operation of what the program is there for; costs two instructions. */
+static inline void llc_phase_op(void)
+{
+	llc_phase_byte(1);
+}
+
 static inline void llc_phase_text(const char *text)
 {
 	while (*text)

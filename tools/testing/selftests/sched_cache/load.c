@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "llc_phase.h"
 #include "load.h"
 
 #define LINE		64
@@ -38,6 +39,8 @@ struct load_mode {
 	void (*produce)(struct load_thread *threads);
 	/* Threads come in pairs of one that asks and one that answers. */
 	bool threads_paired;
+	/* All threads end in the same step, which the first one names. */
+	bool in_steps;
 	/* Processes come in such pairs. */
 	bool procs_paired;
 };
@@ -60,6 +63,7 @@ struct load_thread {
 	bool answers;		/* ends when the peer says so, not by the phase */
 	char *shared;
 	__u64 rng;
+	unsigned int step;
 	int fd_in, fd_out;
 	/* the word both ends of a futex pair use is that of the asking one */
 	alignas(LINE) int word;
@@ -77,6 +81,11 @@ static struct {
 	.work = PTHREAD_COND_INITIALIZER,
 	.done = PTHREAD_COND_INITIALIZER,
 };
+
+static struct {
+	pthread_barrier_t barrier;
+	int quit[2];
+} step;
 
 /* Sockets between paired processes: [process][thread] */
 static int *socks;
@@ -224,6 +233,28 @@ static void produce_pool(struct load_thread *t)
 	} while (!quit);
 }
 
+static void init_barrier(struct load_thread *threads)
+{
+	errno = pthread_barrier_init(&step.barrier, NULL, threads->opts->threads);
+	if (errno)
+		err(1, "cannot create a barrier");
+}
+
+/*
+ * The first thread says whether this step is the last one; all hear it in the
+ * same step. What it says of the next one goes to the other word.
+ */
+static bool op_barrier(struct load_thread *t)
+{
+	int *quit = &step.quit[t->step++ % 2];
+
+	if (!t->nr)
+		load_put(quit, stopping(t));
+	touch(t);
+	pthread_barrier_wait(&step.barrier);
+	return !load_get(quit);
+}
+
 /* By the thread itself: its memory comes from where it runs. */
 static void init_triad(struct load_thread *t)
 {
@@ -310,6 +341,12 @@ static const struct load_mode load_modes[] = {
 		.help = "workers that take items from a queue the main thread fills",
 		.op = op_pool,
 		.produce = produce_pool,
+	}, {
+		.name = "barrier",
+		.help = "steps: each thread touches shared data, then waits for all others",
+		.op = op_barrier,
+		.init = init_barrier,
+		.in_steps = true,
 	}, {
 		.name = "triad",
 		.help = "STREAM triad, --bytes of arrays of which each thread has its part",
@@ -441,6 +478,7 @@ static void *thread_main(void *arg)
 			more = t->opts->mode->op(t) && more;
 		load_put(&t->slot->cpu, sched_getcpu());
 		load_put(&t->slot->ops, t->slot->ops + 1);
+		llc_phase_op();
 	}
 
 	t->slot->run_ns = thread_cpu_ns() - t->slot->start_ns;
@@ -509,7 +547,7 @@ static void thread_setup(struct load_thread *t, struct load_thread *threads, int
 		t->fd_out = t->fd_in;
 	}
 	/* Its end is in the hands of the thread that fills the queue. */
-	if (opts->mode->produce)
+	if (opts->mode->produce || opts->mode->in_steps)
 		t->answers = true;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "llc_phase.h"
 #include "util.h"
 
 #define LINE		64
@@ -205,6 +206,7 @@ static void *worker_main(void *arg)
 			sleep_ns(opts.think_ns);
 		do_work(w);
 		histogram_add(&w->request, now_ns() - start);
+		llc_phase_op();
 	}
 	return NULL;
 }
