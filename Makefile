@@ -16,7 +16,7 @@ series := tools/series
 llclab := tools/testing/llclab
 
 .NOTPARALLEL:
-.PHONY: help deps base tree kernel guest selftests model run picture test refresh series clean
+.PHONY: help deps base tree kernel guest selftests model run picture bench test refresh series clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,13 @@ picture: ## draw where two processes run, off and on: build/picture/timeline.svg
 
 test: deps ## run everything that checks the project; the last line says how many passed
 	@tools/testing/run-tests
+
+bench: ## workloads on modelled caches: vanilla, series, pinned, mainline (hours; options: tools/testing/llclab/bench)
+	@$(MAKE) --no-print-directory kernel KERNEL=vanilla
+	@$(MAKE) --no-print-directory kernel KERNEL=mainline
+	@$(MAKE) --no-print-directory kernel KERNEL=series
+	@$(MAKE) --no-print-directory guest
+	@$(llclab)/bench
 
 refresh: ## write edits made in build/6.12/linux back to our files and hooks (PATCH=NNNN: into this hook)
 	@$(series)/refresh

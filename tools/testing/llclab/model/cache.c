@@ -39,6 +39,7 @@ struct llc_way {
 struct cache {
 	struct cache_geometry g;
 	uint32_t l2_mask, llc_mask;	/* of the set in a line's number */
+	uint8_t node_of[CACHE_MAX_BLOCKS];
 	uint16_t *directory;		/* [line] */
 	uint32_t *l2;			/* [cpu][set][way] */
 	struct llc_way *llc;		/* [llc][set][way] */
@@ -68,6 +69,8 @@ const char *cache_check(const struct cache_geometry *g)
 		return "memory must be less than 64 GiB";
 	if (!g->llcs_per_package || !g->llcs_per_node)
 		return "a package and a node have at least one LLC";
+	if (g->node_shift && g->memory >> g->node_shift >= CACHE_MAX_BLOCKS)
+		return "a node is too small for this memory";
 	return NULL;
 }
 
@@ -101,6 +104,11 @@ void cache_free(struct cache *c)
 	free(c->llc);
 	free(c->l2);
 	free(c);
+}
+
+void cache_set_node(struct cache *c, unsigned int block, unsigned int node)
+{
+	c->node_of[block] = node;
 }
 
 /*
@@ -354,7 +362,7 @@ static void count_memory(const struct cache *c, unsigned int llc, uint32_t line,
 {
 	uint64_t addr = (uint64_t)line << CACHE_LINE_SHIFT;
 
-	if (!c->g.node_shift || addr >> c->g.node_shift == llc / c->g.llcs_per_node)
+	if (!c->g.node_shift || c->node_of[addr >> c->g.node_shift] == llc / c->g.llcs_per_node)
 		n->mem_local++;
 	else
 		n->mem_remote++;

@@ -27,9 +27,10 @@ struct cache_geometry {
 	uint64_t memory;			/* bytes that physical addresses span */
 	unsigned int llcs_per_package;		/* transfers within one are near */
 	unsigned int llcs_per_node;		/* memory of the own node is local */
-	/* physical address >> node_shift is the node; 0: one node */
-	unsigned int node_shift;
+	unsigned int node_shift;	/* nodes are made of blocks of this size; 0: one node */
 };
+
+#define CACHE_MAX_BLOCKS	256
 
 /* Where an access found its line; the fields are counted by the CPU that makes the access. */
 struct cache_counts {
@@ -61,6 +62,8 @@ const char *cache_check(const struct cache_geometry *g);
 /* A machine with empty caches; NULL if there is no memory for it. */
 struct cache *cache_new(const struct cache_geometry *g);
 void cache_free(struct cache *c);
+/* Block nr @block, addresses from @block << node_shift on, is of @node; else it is of node 0. */
+void cache_set_node(struct cache *c, unsigned int block, unsigned int node);
 
 /*
  * One access of @cpu to the line that holds physical address @addr, which must

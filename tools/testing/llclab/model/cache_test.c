@@ -195,6 +195,7 @@ static void memory_is_local_to_its_node(void)
 	struct cache_counts n = { 0 };
 	struct cache *c = make(&small);
 
+	cache_set_node(c, 1, 1);
 	cache_access(c, 0, 0, false, &n);
 	cache_access(c, 0, 1024 * KIB, false, &n);
 	cache_access(c, 4, 1024 * KIB + LINE, false, &n);

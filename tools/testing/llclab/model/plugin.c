@@ -43,6 +43,10 @@ static uint64_t spin_insns[MAX_CPUS];	/* in user mode, between "spin" and "spun"
 static unsigned int spins;
 static bool spinning;
 
+static uint64_t node_accesses[CACHE_MAX_BLOCKS];	/* of user mode, "node" to "seen" */
+static bool node_learning;
+static unsigned int nodes;
+
 static void trouble(const char *text)
 {
 	if (!report.trouble)
@@ -139,6 +143,24 @@ static void spin_check(unsigned int nr)
 }
 
 /*
+ * Nodes
+ *
+ * Which addresses are memory of which node depends on the version of QEMU, too: 7.2
+ * shows addresses that are not the guest's physical ones. The guest touches memory
+ * of each node and says so.
+ */
+static void node_seen(unsigned int node)
+{
+	unsigned int i, most = 0;
+
+	for (i = 1; i < CACHE_MAX_BLOCKS; i++)
+		if (node_accesses[i] > node_accesses[most])
+			most = i;
+	cache_set_node(cache, most, node);
+	nodes++;
+}
+
+/*
  * Marks
  */
 
@@ -150,6 +172,8 @@ static void write_report(void)
 		trouble("the guest did not start the model");
 	else if (spins != opt.cpus)
 		trouble("the guest has not shown the model all of its CPUs");
+	else if (opt.geometry.node_shift && nodes != opt.geometry.llcs / opt.geometry.llcs_per_node)
+		trouble("the guest has not shown the model memory of each node");
 	report.phases = phases;
 	if (!reported)
 		report_write(&report);
@@ -184,6 +208,12 @@ static void message(char *text, const void *key)
 	} else if (!strcmp(text, "spun")) {
 		spin_check(nr);
 		spinning = false;
+	} else if (!strcmp(text, "node") && opt.geometry.node_shift) {
+		memset(node_accesses, 0, sizeof(node_accesses));
+		node_learning = true;
+	} else if (!strcmp(text, "seen") && opt.geometry.node_shift) {
+		node_learning = false;
+		node_seen(nr);
 	} else if (!strcmp(text, "report")) {
 		write_report();
 	} else {
@@ -268,6 +298,8 @@ static void touch(uint64_t vaddr, uint64_t paddr, uint64_t pc, bool write)
 		report.outside++;
 		return;
 	}
+	if (node_learning && pc >> 63 == 0)
+		node_accesses[paddr >> opt.geometry.node_shift]++;
 	if (opt.has_range && !in_range(vaddr, paddr))
 		n = &ignored;
 	result = cache_access(cache, vcpu->nr, paddr, write, n);
@@ -330,18 +362,24 @@ static void *value(uint64_t n)
 	return (void *)(uintptr_t)n;
 }
 
-/* Of the instruction's bytes as many as there are, at most @max; how many. */
+/*
+ * Of the instruction's bytes as many as there are, at most @max; how many. API 3 has
+ * changed the function; what counts is the QEMU that runs, not the header.
+ */
 static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t max)
 {
+	size_t (*copy)(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+	const void *(*peek)(const struct qemu_plugin_insn *insn);
 	size_t size = qemu_plugin_insn_size(insn);
-	/* API 3 has changed it; what counts is the QEMU that runs, not the header. */
-	void *data = qemu_plugin_insn_data;
 
 	if (size > max)
 		size = max;
-	if (report.api >= 3)
-		return ((size_t (*)(const struct qemu_plugin_insn *, void *, size_t))data)(insn, bytes, size);
-	memcpy(bytes, ((const void *(*)(const struct qemu_plugin_insn *))data)(insn), size);
+	if (report.api >= 3) {
+		copy = (void *)qemu_plugin_insn_data;
+		return copy(insn, bytes, size);
+	}
+	peek = (void *)qemu_plugin_insn_data;
+	memcpy(bytes, peek(insn), size);
 	return size;
 }
 

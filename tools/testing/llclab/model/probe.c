@@ -27,12 +27,13 @@ static const char usage[] =
 
 /* Found by its address in the report. */
 struct line {
-	_Alignas(LINE) unsigned int turn;
-} lines[4];
+	unsigned int turn;
+} __attribute__((aligned(LINE))) lines[4];
 
 static struct {
-	_Alignas(LINE) int ready;
-	_Alignas(LINE) int go;
+	int ready;
+	int unused[LINE / sizeof(int)];		/* lines of their own */
+	int go;
 } sync_flags;
 
 static void pin(int cpu)
@@ -51,7 +52,7 @@ static void *map(size_t bytes)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (p == MAP_FAILED)
-		err(1, "cannot map %zu bytes", bytes);
+		err(1, "no memory: %zu bytes", bytes);
 	memset(p, 1, bytes);
 	return p;
 }
@@ -110,17 +111,17 @@ static void walk(char **argv)
 {
 	size_t bytes = atol(argv[2]) * 1024, i;
 	int rounds = atoi(argv[3]);
-	volatile char *p;
+	const char *p;
 
 	/* First: what another LLC has had keeps a copy there. */
 	pin(atoi(argv[1]));
 	p = map(bytes);
 	for (i = 0; i < bytes; i += LINE)
-		(void)p[i];
+		(void)__atomic_load_n(&p[i], __ATOMIC_RELAXED);
 	llc_phase_begin(argv[0]);
 	for (; rounds; rounds--)
 		for (i = 0; i < bytes; i += LINE)
-			(void)p[i];
+			(void)__atomic_load_n(&p[i], __ATOMIC_RELAXED);
 	llc_phase_end();
 }
 

@@ -3,15 +3,20 @@
  * Marks for llclab's cache model, from the command line of a guest.
  */
 #include <err.h>
+#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "llc_phase.h"
 #include "util.h"
 
-#define SPINS	20000
+#define SPINS		20000
+#define MAX_NODES	1024
+#define BITS_PER_LONG	(8 * sizeof(long))
 #define PRELOAD	"/usr/lib/llc_phase.so"		/* llclab puts it there */
 
 static const char usage[] =
@@ -31,7 +36,8 @@ static const char usage[] =
 "  process run COMMAND as a process that \"--model process\" counts; it must be linked\n"
 "          dynamically\n"
 "  check   run on each CPU in turn, so that the model learns which is which and\n"
-"          checks that it sees a program where it runs (llclab does this first)\n"
+"          checks that it sees a program where it runs, and which memory is of which\n"
+"          node (llclab does this first)\n"
 "  report  write the report (llclab does this last)\n"
 "A program marks its own phases with llc_phase.h.\n";
 
@@ -68,6 +74,42 @@ static void spin_there(const char *cpu)
 	llc_phase_say("spun", cpu);
 }
 
+/* So much memory of a node that it outweighs the stack. */
+static void touch_node(int node)
+{
+	size_t size = 64 << 12, i;
+	unsigned long mask[MAX_NODES / BITS_PER_LONG] = { 0 };
+	char text[16], *p;
+
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		err(1, "cannot map %zu bytes", size);
+	mask[node / BITS_PER_LONG] |= 1UL << node % BITS_PER_LONG;
+	if (syscall(SYS_mbind, p, size, MPOL_BIND, mask, MAX_NODES, 0))
+		err(1, "cannot have memory of node %d", node);
+	snprintf(text, sizeof(text), "%d", node);
+	llc_phase_say("node", text);
+	for (i = 0; i < size; i += 64)
+		p[i] = 1;
+	llc_phase_say("seen", text);
+	munmap(p, size);
+}
+
+static void touch_nodes(void)
+{
+	char path[64];
+	int node;
+
+	/* With one node there is nothing to tell. */
+	if (access("/sys/devices/system/node/node1", F_OK))
+		return;
+	for (node = 0; node < MAX_NODES; node++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
+		if (!access(path, F_OK))
+			touch_node(node);
+	}
+}
+
 static void check(void)
 {
 	struct cpuset allowed;
@@ -78,6 +120,7 @@ static void check(void)
 	spin(1);
 	on_each_cpu(&allowed, tell);
 	on_each_cpu(&allowed, spin_there);
+	touch_nodes();
 	cpuset_apply(&allowed);
 }
 
