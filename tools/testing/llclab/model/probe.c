@@ -4,6 +4,7 @@
 #include <err.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,12 @@ static const char usage[] =
 
 /* Found by its address in the report. */
 struct line {
-	unsigned int turn;
-} __attribute__((aligned(LINE))) lines[4];
+	alignas(LINE) unsigned int turn;
+} lines[4];
 
 static struct {
-	int ready;
-	int unused[LINE / sizeof(int)];		/* lines of their own */
-	int go;
+	alignas(LINE) int ready;
+	alignas(LINE) int go;
 } sync_flags;
 
 static void pin(int cpu)
@@ -117,11 +117,11 @@ static void walk(char **argv)
 	pin(atoi(argv[1]));
 	p = map(bytes);
 	for (i = 0; i < bytes; i += LINE)
-		(void)__atomic_load_n(&p[i], __ATOMIC_RELAXED);
+		asm volatile("" : : "r" (p[i]));
 	llc_phase_begin(argv[0]);
 	for (; rounds; rounds--)
 		for (i = 0; i < bytes; i += LINE)
-			(void)__atomic_load_n(&p[i], __ATOMIC_RELAXED);
+			asm volatile("" : : "r" (p[i]));
 	llc_phase_end();
 }
 
