@@ -34,6 +34,7 @@ command_of()
 	pool) command=("${load[@]}" --mode pool --threads "$few") ;;
 	barrier) command=("${load[@]}" --mode barrier --threads "$few") ;;
 	stream) command=("${load[@]}" --mode triad --threads 4 --bytes "$((3 * kib))K") ;;
+	wide) command=("${load[@]}" --mode spin --threads "$((2 * per_llc))") ;;
 	pool-wide) command=("${load[@]}" --mode pool --threads "$((2 * per_llc))") ;;
 	*) echo "unknown workload $1" >&2; exit 2 ;;
 	esac
