@@ -64,6 +64,8 @@ one()
 	fi
 	# Leave the caches and the run queues to settle, for a time that differs.
 	sleep "0.0$((10 + $3 * 3))"
+	# Memory that is used again must not come from where another run has left it.
+	"$dir/llc_phase" flush
 	# shellcheck disable=SC2016 # the inner shell expands them
 	setsid taskset -c "$cpu" bash -c 'taskset -pc "$1" $$ >/dev/null; shift; exec "$@"' - "$where" \
 		"${command[@]}" >/dev/null 2>&1 &

@@ -111,6 +111,28 @@ void cache_set_node(struct cache *c, unsigned int block, unsigned int node)
 	c->node_of[block] = node;
 }
 
+static size_t llc_ways(const struct cache *c)
+{
+	return (size_t)c->g.llcs * (c->llc_mask + 1) * c->g.llc_ways;
+}
+
+static size_t l2_ways(const struct cache *c)
+{
+	return (size_t)c->g.llcs * c->g.cpus_per_llc * (c->l2_mask + 1) * c->g.l2_ways;
+}
+
+void cache_flush(struct cache *c)
+{
+	size_t i;
+
+	for (i = 0; i < llc_ways(c); i++)
+		if (c->llc[i].valid)
+			c->directory[c->llc[i].line] = 0;
+	memset(c->llc, 0, llc_ways(c) * sizeof(*c->llc));
+	if (c->g.l2_size)
+		memset(c->l2, 0, l2_ways(c) * sizeof(*c->l2));
+}
+
 /*
  * The private level
  */
@@ -495,7 +517,7 @@ static const char *l2_inconsistency(const struct cache *c, unsigned int cpu, uin
 
 const char *cache_inconsistency(const struct cache *c)
 {
-	size_t sets = c->llc_mask + 1, l2_ways, i, bits = 0, lines = 0;
+	size_t sets = c->llc_mask + 1, i, bits = 0, lines = 0;
 	const char *wrong;
 
 	for (i = 0; i <= c->g.memory >> CACHE_LINE_SHIFT; i++) {
@@ -505,7 +527,7 @@ const char *cache_inconsistency(const struct cache *c)
 		if (dir & EXCLUSIVE && __builtin_popcount(dir & LLC_BITS) != 1)
 			return "a line that one LLC may write is in none or in several";
 	}
-	for (i = 0; i < c->g.llcs * sets * c->g.llc_ways; i++) {
+	for (i = 0; i < llc_ways(c); i++) {
 		struct llc_way *w = &c->llc[i];
 
 		lines += w->valid;
@@ -518,11 +540,10 @@ const char *cache_inconsistency(const struct cache *c)
 		return "the directory says that an LLC has a line which it has not";
 	if (!c->g.l2_size)
 		return NULL;
-	l2_ways = (size_t)(c->l2_mask + 1) * c->g.l2_ways;
-	for (i = 0; i < c->g.llcs * c->g.cpus_per_llc * l2_ways; i++) {
+	for (i = 0; i < l2_ways(c); i++) {
 		if ((c->l2[i] & 3) == L2_INVALID)
 			continue;
-		wrong = l2_inconsistency(c, i / l2_ways, c->l2[i]);
+		wrong = l2_inconsistency(c, i / (c->l2_mask + 1) / c->g.l2_ways, c->l2[i]);
 		if (wrong)
 			return wrong;
 	}

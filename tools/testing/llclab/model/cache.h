@@ -65,6 +65,9 @@ void cache_free(struct cache *c);
 /* Block nr @block, addresses from @block << node_shift on, is of @node; else it is of node 0. */
 void cache_set_node(struct cache *c, unsigned int block, unsigned int node);
 
+/* Empty all caches; nothing is counted. */
+void cache_flush(struct cache *c);
+
 /*
  * One access of @cpu to the line that holds physical address @addr, which must
  * be below geometry.memory.  @write: the line is wanted for a store.

@@ -205,6 +205,23 @@ static void memory_is_local_to_its_node(void)
 	done(c);
 }
 
+static void flush_leaves_nothing(void)
+{
+	struct cache_counts n = { 0 };
+	struct cache *c = make(&small);
+	int i;
+
+	for (i = 0; i < 100; i++)
+		cache_access(c, i % 8, i / 2 * LINE, i % 3 == 0, &n);
+	cache_flush(c);
+	n = (struct cache_counts){ 0 };
+	for (i = 0; i < 50; i++)
+		cache_access(c, i % 8, i * LINE, false, &n);
+	expect("memory", n.mem_local + n.mem_remote, 50);
+	expect("write-backs", n.write_backs, 0);
+	done(c);
+}
+
 static uint64_t rng = 88172645463325252ULL;
 
 static uint64_t next(void)
@@ -298,6 +315,7 @@ static const struct {
 	TEST(least_recently_used_goes_first),
 	TEST(eviction_writes_back_and_takes_from_l2),
 	TEST(memory_is_local_to_its_node),
+	TEST(flush_leaves_nothing),
 	TEST(random_accesses_stay_consistent),
 	TEST(random_accesses_transfer_as_computed),
 	TEST(impossible_geometry_is_refused),

@@ -214,6 +214,8 @@ static void message(char *text, const void *key)
 	} else if (!strcmp(text, "seen") && opt.geometry.node_shift) {
 		node_learning = false;
 		node_seen(nr);
+	} else if (!strcmp(text, "flush")) {
+		cache_flush(cache);
 	} else if (!strcmp(text, "report")) {
 		write_report();
 	} else {

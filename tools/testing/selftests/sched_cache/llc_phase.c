@@ -25,6 +25,7 @@ static const char usage[] =
 "       llc_phase run NAME -- COMMAND...\n"
 "       llc_phase window NAME WARM_MS MS\n"
 "       llc_phase process -- COMMAND...\n"
+"       llc_phase flush\n"
 "       llc_phase check\n"
 "       llc_phase report\n"
 "Tell llclab's cache model (llclab run --model) what to count; without the model\n"
@@ -35,6 +36,7 @@ static const char usage[] =
 "  window  after WARM_MS a phase of MS, while something else runs\n"
 "  process run COMMAND as a process that \"--model process\" counts; it must be linked\n"
 "          dynamically\n"
+"  flush   empty all caches of the model: what ran before leaves no trace in them\n"
 "  check   run on each CPU in turn, so that the model learns which is which and\n"
 "          checks that it sees a program where it runs, and which memory is of which\n"
 "          node (llclab does this first)\n"
@@ -186,7 +188,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "check"))
 		check();
-	else if (!strcmp(what, "begin") || !strcmp(what, "end") || !strcmp(what, "report"))
+	else if (!strcmp(what, "begin") || !strcmp(what, "end") || !strcmp(what, "flush") ||
+		 !strcmp(what, "report"))
 		llc_phase_say(what, argc == 3 ? argv[2] : "");
 	else
 		errx(2, "'%s' is not a command, see --help", what);
