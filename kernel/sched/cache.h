@@ -205,12 +205,14 @@ DECLARE_PER_CPU(unsigned long [SCHED_CACHE_NR_STATS], sched_cache_stats);
  * @occ: occupancy of the group in it, units of 1024 ns
  * @fits: the group may live there
  * @room: the room there, for the caller
+ * @others: what everybody else wants of it, 1/1024 CPU
  */
 struct sched_cache_cand {
 	struct sched_cache_llc	*llc;
 	u32			occ;
 	bool			fits;
 	enum sched_cache_room	room;
+	u32			others;
 };
 
 u32 sched_cache_decay(u32 occ, u32 epochs);

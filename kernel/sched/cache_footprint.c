@@ -8,16 +8,16 @@
  * - A resident set that is within the limit fits, and nothing more is done.
  *   Most processes cost one read of a counter per scan.
  * - For the others a sample of their pages is taken, evenly over the mappings.
- *   The accessed bit of each is cleared and the TLB flushed once; a few epochs
- *   later the bits are read. The share of them that is set again, times the
- *   resident set, is the working set of that time. This is repeated, at first
- *   often and then less so.
+ *   The accessed bit of each is cleared and the TLB flushed once; 2, 4, 8 and 16
+ *   epochs later the bits are read. The share of them that is set again, times
+ *   the resident set, is the working set of that time, which grows: the first
+ *   reading is for a quick decision, the last one for a good one. New samples
+ *   are taken at first often and then less so.
  *
  * Overestimates: data that is streamed through once counts like data that is
- * used again. Underestimates: a huge page counts as accessed as a whole, but it
- * is one sample of many; hugetlb and device mappings are left out. Sparse
- * mappings, of which the sample hits too few present pages, count with all of
- * the resident set.
+ * used again, and a huge page as a whole, wherever in it. Sparse mappings, of
+ * which the sample hits too few present pages, count with all of the resident
+ * set. Underestimates: hugetlb and device mappings are left out.
  */
 #include <linux/mm_inline.h>
 #include <linux/mmu_context.h>
@@ -33,6 +33,7 @@
 #define SAMPLE_TRIES	512	/* addresses that are tried to find them */
 #define SAMPLE_MIN	16	/* fewer pages than that say nothing */
 #define SAMPLE_WINDOW	2	/* epochs between clearing and reading */
+#define SAMPLE_LONG	16	/* epochs until the last reading, each twice the one before */
 #define SAMPLE_FIRST	4	/* epochs from the first sample to the second */
 #define SAMPLE_INTERVAL	64	/* at most: each wait is twice the one before */
 
@@ -42,6 +43,7 @@
  * @rss: resident set when the sample was taken, bytes
  * @epoch: when the sample was taken
  * @interval: epochs from then to the next sample
+ * @read: epochs from then to the next reading
  * @nr: pages in the sample that is waiting to be read, 0 if none is
  * @addr: their addresses
  *
@@ -52,15 +54,17 @@ struct sched_cache_footprint {
 	u64		rss;
 	u32		epoch;
 	u32		interval;
+	u32		read;
 	unsigned int	nr;
 	unsigned long	addr[SAMPLE_PAGES];
 };
 
 /*
- * Clear the accessed bit of the page at @addr. Returns 1 if it was set, 0 if it
- * was not, -1 if no page is there.
+ * Is the accessed bit of the page at @addr set? 1, 0, or -1 if no page is there.
+ * @clear: and clear it. Only when a sample is taken: a huge page may be in it
+ * more than once.
  */
-static int clear_young(struct vm_area_struct *vma, unsigned long addr)
+static int page_young(struct vm_area_struct *vma, unsigned long addr, bool clear)
 {
 	struct folio_walk fw;
 	struct folio *folio;
@@ -70,16 +74,21 @@ static int clear_young(struct vm_area_struct *vma, unsigned long addr)
 	if (!folio)
 		return -1;
 	if (fw.level == FW_LEVEL_PTE)
-		young = !!ptep_clear_young_notify(vma, addr & PAGE_MASK, fw.ptep);
+		young = clear ? !!ptep_clear_young_notify(vma, addr & PAGE_MASK, fw.ptep) :
+				!!pte_young(fw.pte);
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
 	else if (fw.level == FW_LEVEL_PMD)
-		young = !!pmdp_clear_young_notify(vma, addr & HPAGE_PMD_MASK,
-						  fw.pmdp);
+		young = clear ? !!pmdp_clear_young_notify(vma, addr & HPAGE_PMD_MASK,
+							  fw.pmdp) :
+				!!pmd_young(fw.pmd);
 #endif
 	/* What reclaim and idle page tracking would have seen is not lost. */
-	if (young > 0)
+	if (clear && young > 0)
 		folio_set_young(folio);
 	folio_walk_end(&fw, vma);
+	/* A virtual machine's page tables */
+	if (!clear && !young)
+		young = !!mmu_notifier_test_young(vma->vm_mm, addr);
 	return young;
 }
 
@@ -111,6 +120,7 @@ static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
 		fp->interval = min(fp->interval * 2, SAMPLE_INTERVAL);
 	fp->rss = rss;
 	fp->nr = 0;
+	fp->read = SAMPLE_WINDOW;
 	fp->epoch = epoch;
 	vma_iter_set(&vmi, 0);
 	for_each_vma(vmi, vma) {
@@ -119,7 +129,7 @@ static void sample_take(struct sched_cache_footprint *fp, struct mm_struct *mm,
 		for (; next < vma_pages(vma); next += step) {
 			unsigned long addr = vma->vm_start + (next << PAGE_SHIFT);
 
-			if (clear_young(vma, addr) < 0)
+			if (page_young(vma, addr, true) < 0)
 				continue;
 			/* Any SAMPLE_PAGES of the hits: a reservoir. */
 			if (fp->nr < SAMPLE_PAGES) {
@@ -150,7 +160,7 @@ static void sample_read(struct sched_cache_footprint *fp, struct mm_struct *mm,
 	for (i = 0; i < fp->nr; i++) {
 		struct vm_area_struct *vma = vma_lookup(mm, fp->addr[i]);
 		int ret = vma && worth_sampling(vma) ?
-			  clear_young(vma, fp->addr[i]) : -1;
+			  page_young(vma, fp->addr[i], false) : -1;
 
 		if (ret < 0)
 			continue;
@@ -158,8 +168,14 @@ static void sample_read(struct sched_cache_footprint *fp, struct mm_struct *mm,
 		young += ret;
 	}
 	bytes = seen < SAMPLE_MIN ? rss : div_u64(rss * young, seen);
-	WRITE_ONCE(fp->bytes, max(bytes, 1ULL));
-	fp->nr = 0;
+	bytes = max(bytes, 1ULL);
+	fp->read *= 2;
+	if (fp->read > min(fp->interval, SAMPLE_LONG))
+		fp->nr = 0;
+	else
+		/* What is to come is more, and what was before is not disproved. */
+		bytes = max(bytes, fp->bytes);
+	WRITE_ONCE(fp->bytes, bytes);
 }
 
 /**
@@ -195,7 +211,7 @@ bool sched_cache_footprint(struct sched_cache_group *grp, struct mm_struct *mm,
 	}
 
 	age = epoch - fp->epoch;
-	if (age >= (fp->nr ? SAMPLE_WINDOW : fp->interval)) {
+	if (age >= (fp->nr ? fp->read : fp->interval)) {
 		if (!mmap_read_trylock(mm))
 			goto out;
 		if (fp->nr)

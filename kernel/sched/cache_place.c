@@ -214,14 +214,15 @@ bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits)
  * @cur: index of the LLC it prefers now, -1 for none
  *
  * The LLC with most occupancy of those with room. The current one, while it has
- * room, gives way only to one that exceeds it by %SCHED_CACHE_HYSTERESIS. Of
- * equals the first wins.
+ * room, gives way only to one that exceeds it by %SCHED_CACHE_HYSTERESIS. Without
+ * a current one those that are not exceeded by that much are equals: the one that
+ * others want least wins, so that processes do not share a cache without need.
  *
  * Return: an index, or -1 if none has room.
  */
 int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur)
 {
-	int i, best = -1;
+	int i, best = -1, most;
 
 	for (i = 0; i < nr; i++) {
 		if (!cand[i].fits)
@@ -233,6 +234,12 @@ int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur)
 	if (cur >= 0 && cand[cur].fits &&
 	    cand[best].occ <= (u64)cand[cur].occ * SCHED_CACHE_HYSTERESIS)
 		return cur;
+
+	for (i = 0, most = best; i < nr; i++) {
+		if (cand[i].fits && cand[i].others < cand[best].others &&
+		    cand[most].occ <= (u64)cand[i].occ * SCHED_CACHE_HYSTERESIS)
+			best = i;
+	}
 	return best;
 }
 

@@ -185,6 +185,7 @@ static struct sched_cache_llc *choose(struct sched_cache_group *grp, struct scan
 		u32 own = stray ? sched_cache_cpus(c->occ, s->window) : 0;
 		u32 others = llc_others(grp, c->llc, s->epoch, own);
 
+		c->others = others;
 		c->room = llc_room(grp, c->llc, others);
 		if (c->llc == grp->pref)
 			s->cur = i;

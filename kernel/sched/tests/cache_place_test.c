@@ -289,6 +289,15 @@ static void election_needs_twice_the_occupancy(struct kunit *test)
 		{ { { NULL, 90, false }, { NULL, 5, true }, { NULL, 1, true } }, 0, 1 },
 		{ { { NULL, 90, false }, { NULL, 5, false }, { NULL, 1, false } }, 0, -1 },
 		{ { { NULL, 90, false }, { NULL, 5, false }, { NULL, 1, false } }, -1, -1 },
+		/* of those that are within the factor the one that others want least */
+		{ { { NULL, 20, true, 0, 9 }, { NULL, 10, true, 0, 8 },
+		    { NULL, 9, true, 0, 0 } }, -1, 1 },
+		{ { { NULL, 10, true, 0, 9 }, { NULL, 10, true, 0, 8 },
+		    { NULL, 10, true, 0, 7 } }, -1, 2 },
+		{ { { NULL, 10, true, 0, 9 }, { NULL, 10, false, 0, 0 },
+		    { NULL, 4, true, 0, 0 } }, -1, 0 },
+		{ { { NULL, 10, true, 0, 9 }, { NULL, 20, true, 0, 0 },
+		    { NULL, 0, true, 0, 0 } }, 0, 0 },
 	};
 	int i;
 
