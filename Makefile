@@ -7,6 +7,8 @@
 BUILD ?= build
 override BUILD := $(abspath $(BUILD))
 KERNEL ?= series
+MINUTES ?= 60
+STORM_KERNEL := $(if $(filter kcsan,$(KERNEL)),kcsan,debug)
 export BUILD KERNEL FORCE PATCH REVISION JOBS
 
 # Variables given to this make must not reach the kernel's.
@@ -16,7 +18,7 @@ series := tools/series
 llclab := tools/testing/llclab
 
 .NOTPARALLEL:
-.PHONY: help deps base tree kernel guest selftests model run picture bench test refresh series clean
+.PHONY: help deps base tree kernel guest selftests model run picture bench test storms refresh series clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +66,11 @@ bench: ## workloads on modelled caches: vanilla, series, pinned, mainline (hours
 	@$(MAKE) --no-print-directory kernel KERNEL=series
 	@$(MAKE) --no-print-directory guest
 	@$(llclab)/bench
+
+storms: deps ## everything that may happen at once, on a debug kernel (KERNEL=debug or kcsan) for MINUTES=60; goes on after a break
+	@$(MAKE) --no-print-directory kernel KERNEL=$(STORM_KERNEL)
+	@$(MAKE) --no-print-directory guest
+	@tools/testing/storms --kernel $(STORM_KERNEL) --minutes $(MINUTES)
 
 refresh: ## write edits made in build/6.12/linux back to our files and hooks (PATCH=NNNN: into this hook)
 	@$(series)/refresh

@@ -36,6 +36,11 @@ static inline void cpuset_add(int cpu, struct cpuset *s)
 	CPU_SET_S(cpu, sizeof(*s), s->set);
 }
 
+static inline void cpuset_remove(int cpu, struct cpuset *s)
+{
+	CPU_CLR_S(cpu, sizeof(*s), s->set);
+}
+
 static inline bool cpuset_has(int cpu, const struct cpuset *s)
 {
 	return CPU_ISSET_S(cpu, sizeof(*s), s->set);
