@@ -18,7 +18,7 @@ series := tools/series
 llclab := tools/testing/llclab
 
 .NOTPARALLEL:
-.PHONY: help deps base tree kernel guest selftests model run picture bench test storms refresh series clean
+.PHONY: help deps base tree kernel guest selftests model run picture bench test test-full storms refresh series clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ picture: ## draw where two processes run, off and on: build/picture/timeline.svg
 
 test: deps ## run everything that checks the project; the last line says how many passed
 	@tools/testing/run-tests
+
+test-full: deps ## that, and what takes hours: machines, mutations, storms, build matrix; goes on after a break
+	@tools/testing/run-tests --full --resume
 
 bench: ## workloads on modelled caches: vanilla, series, pinned, mainline (hours; options: tools/testing/llclab/bench)
 	@$(MAKE) --no-print-directory kernel KERNEL=vanilla

@@ -485,6 +485,7 @@ struct sched_cache_group *sched_cache_group_alloc(void)
 	sched_cache_epoch();
 	grp->birth_epoch = sched_cache_clock(&grp->birth_window);
 	grp->scan_epoch = grp->birth_epoch;
+	grp->waits_epoch = grp->birth_epoch;
 	grp->claim_epoch = grp->birth_epoch - SCHED_CACHE_HISTORY;
 	grp->stray_epoch = grp->claim_epoch;
 	grp->gate = SCHED_CACHE_NEW;

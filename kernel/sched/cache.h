@@ -8,6 +8,8 @@
 
 #ifdef CONFIG_SCHED_CACHE
 
+#include <linux/prctl.h>
+
 /* Occupancy is kept in units of 1024 ns, numbers of CPUs in 1/1024 CPU. */
 #define SCHED_CACHE_UNIT_SHIFT	10
 #define SCHED_CACHE_CPU_SHIFT	10
@@ -112,7 +114,8 @@ enum sched_cache_room {
  * @retry: epoch from which on it may be tried again
  * @backoff: epochs it was put off the last time; each time is twice the one
  *	before, and forgotten after a good time of the same length
- * @scans: scans in a row with too many tasks that waited
+ * @scans: scans in a row with too many tasks that waited; one with far too many
+ *	counts twice
  */
 struct sched_cache_busy {
 	u32		retry;
@@ -125,7 +128,8 @@ struct sched_cache_busy {
  * @slots: per CPU, epoch << 32 | occupancy in units of 1024 ns as of that
  *	epoch. Written under that CPU's rq lock only.
  * @pref: preferred LLC, or NULL.
- * @room: how full @pref is: may tasks enter, are they kept there.
+ * @room: how full @pref is: may tasks enter, are they kept there. Written by the
+ *	scanner, and set to full when @waits leaves no doubt.
  * @stray: a scan has found that there is no LLC to prefer: the threads count
  *	where they run.
  * @scan_epoch: epoch of the last scan.
@@ -139,7 +143,7 @@ struct sched_cache_busy {
  * @crowded: scans in a row that found no room in @pref.
  * @busy: how the tasks fare in @pref.
  * @waits_epoch: epoch when @waits was last read.
- * @waits: wakeups since then that found no idle CPU in @pref.
+ * @waits: wakeups since then that found no idle CPU, in @pref if there is one.
  * @gate: why @pref is NULL.
  * @footprint: bytes in use, see cache_footprint.c.
  * @rcu: readers reach the group under RCU.
@@ -226,9 +230,10 @@ bool sched_cache_footprint_fits(u64 bytes, u64 llc_bytes,
 enum sched_cache_room
 sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
 		 unsigned int imb_pct);
-bool sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
-			  unsigned int tolerance);
-bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits);
+unsigned int sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
+				  unsigned int tolerance);
+bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch,
+			   unsigned int waits);
 int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur);
 
 /* Mechanism, in cache.c. */
@@ -287,6 +292,13 @@ static inline unsigned int sched_cache_mode(struct task_struct *p)
 	return READ_ONCE(p->signal->sched_cache_mode);
 }
 
+/* llc_aggr_tolerance, unless the process has asked for the gates to be ignored. */
+static inline unsigned int sched_cache_tolerance_of(struct task_struct *p)
+{
+	return sched_cache_mode(p) == PR_SCHED_CACHE_ALWAYS ?
+	       SCHED_CACHE_TOLERANCE_ANY : READ_ONCE(sched_cache_tolerance);
+}
+
 void sched_cache_show_task(struct task_struct *p, struct seq_file *m);
 
 /* The working set, in cache_footprint.c. */
@@ -324,7 +336,8 @@ sched_cache_account(struct rq *rq, struct task_struct *p)
 static inline void
 sched_cache_note_wakeup(struct task_struct *p, int cpu, bool sync)
 {
-	if (static_branch_unlikely(&sched_cache_active) && !available_idle_cpu(cpu) &&
+	if (static_branch_unlikely(&sched_cache_active) &&
+	    rcu_access_pointer(p->cache.group) && !available_idle_cpu(cpu) &&
 	    !(sync && cpu == smp_processor_id()))
 		__sched_cache_waits(p, cpu);
 }
@@ -341,6 +354,7 @@ sched_cache_keep_task(struct task_struct *p, int src_cpu, int dst_cpu)
 static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 {
 	return static_branch_unlikely(&sched_cache_active) &&
+	       READ_ONCE(rq->nr_running) == 1 &&
 	       sched_feat(SC_KEEP) && __sched_cache_keep_rq(rq, dst_cpu);
 }
 

@@ -162,34 +162,40 @@ sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
 
 /**
  * sched_cache_too_busy - did too many tasks of a group find no idle CPU
- * @waits: wakeups that found none in the preferred LLC
- * @epochs: in how many epochs
+ * @waits: wakeups that found none
+ * @epochs: in how many epochs; less than one counts as one
  * @cores: cores of the LLC
  * @tolerance: llc_aggr_tolerance
  *
  * A group that fits on average may still want more CPUs at once than the LLC has.
  * On each core a task may have to wait once an epoch.
  *
- * Return: true if there were more.
+ * Return: 0 if there were no more, 1 if there were, 2 if they were so many (four
+ * times that) that there is no need to look twice.
  */
-bool sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
-			  unsigned int tolerance)
+unsigned int sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
+				  unsigned int tolerance)
 {
-	return waits > sched_cache_limit((u64)cores * epochs, tolerance);
+	u64 limit = sched_cache_limit((u64)cores * max(epochs, 1), tolerance);
+
+	if (waits <= limit)
+		return 0;
+	return waits / 4 <= limit ? 1 : 2;
 }
 
 /**
  * sched_cache_busy_step - what follows from the tasks that waited
  * @busy: what is known of the group so far
  * @epoch: the epoch of the scan
- * @waits: too many tasks have waited since the last scan
+ * @waits: sched_cache_too_busy() since the last scan
  *
- * One scan may have hit a moment; after the second in a row the group is left
- * alone, the longer the more often it happens.
+ * One scan may have hit a moment; after the second in a row, or one that leaves no
+ * doubt, the group is left alone, the longer the more often it happens.
  *
  * Return: true if the group is to be left alone until @busy->retry.
  */
-bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits)
+bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch,
+			   unsigned int waits)
 {
 	if (!waits) {
 		busy->scans = 0;
@@ -197,7 +203,8 @@ bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch, bool waits)
 			busy->backoff = 0;
 		return false;
 	}
-	if (++busy->scans < 2)
+	busy->scans += waits;
+	if (busy->scans < 2)
 		return false;
 
 	busy->scans = 0;
@@ -375,16 +382,32 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
  * @p: the task
  * @cpu: where it goes, a CPU that is not idle
  *
- * If that is at home, gathering may be why. Called under RCU with @p's pi_lock
- * held.
+ * If that is at home, gathering may be why. If the group has no home yet, or not
+ * now because its tasks had to wait, they would not wait less when gathered. Called
+ * under RCU with @p's pi_lock held.
  */
 void __sched_cache_waits(struct task_struct *p, int cpu)
 {
 	struct sched_cache_group *grp = rcu_dereference(p->cache.group);
-	struct sched_cache_llc *pref = grp ? READ_ONCE(grp->pref) : NULL;
+	struct sched_cache_llc *pref;
+	enum sched_cache_gate gate;
+	u32 waits;
 
-	if (pref && pref == READ_ONCE(per_cpu(sched_cache_llc, cpu)))
-		atomic_inc(&grp->waits);
+	if (!grp)
+		return;
+
+	pref = READ_ONCE(grp->pref);
+	gate = READ_ONCE(grp->gate);
+	if (pref ? pref != READ_ONCE(per_cpu(sched_cache_llc, cpu)) :
+		   gate != SCHED_CACHE_NEW && gate != SCHED_CACHE_BUSY)
+		return;
+
+	/* Beyond doubt: nobody comes in or is kept until the scan has judged. */
+	waits = atomic_inc_return(&grp->waits);
+	if (pref && READ_ONCE(grp->room) != SCHED_CACHE_FULL &&
+	    sched_cache_too_busy(waits, 1, READ_ONCE(pref->nr_cores),
+				 sched_cache_tolerance_of(p)) > 1)
+		WRITE_ONCE(grp->room, SCHED_CACHE_FULL);
 }
 
 /* Is a CPU of an LLC idle that a task may use? */
@@ -408,6 +431,8 @@ static bool has_idle_cpu(struct sched_cache_llc *llc, struct task_struct *p)
  * A task that waits is never kept from an idle CPU, unless one at home is idle,
  * too, and will take it. Called under RCU.
  *
+ * Where capacities differ, so that a task may be a misfit, none is kept.
+ *
  * Return: true if @p is at home on @src_cpu, @dst_cpu is in another LLC, and
  * the preferred LLC is not full.
  */
@@ -420,7 +445,8 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 	src = READ_ONCE(per_cpu(sched_cache_llc, src_cpu));
 	dst = READ_ONCE(per_cpu(sched_cache_llc, dst_cpu));
 	if (!src || !dst || src == dst || task_pref(p, &room) != src ||
-	    room < SCHED_CACHE_KEEP || node_objects(p, src))
+	    room < SCHED_CACHE_KEEP || sched_asym_cpucap_active() ||
+	    node_objects(p, src))
 		return false;
 
 	/*
@@ -440,7 +466,7 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
 
 /**
  * __sched_cache_keep_rq - is there nothing to take from a run queue
- * @rq: the run queue of another CPU
+ * @rq: the run queue of another CPU, with one task
  * @dst_cpu: where the balancer would take a task
  *
  * Called under RCU without the rq lock: a guess, like all that the balancer
@@ -450,12 +476,8 @@ bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu)
  */
 bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 {
-	struct task_struct *curr;
+	struct task_struct *curr = rcu_dereference(rq->curr);
 
-	if (READ_ONCE(rq->nr_running) != 1)
-		return false;
-
-	curr = rcu_dereference(rq->curr);
 	return curr->sched_class == &fair_sched_class &&
 	       sched_cache_keep(curr, cpu_of(rq), dst_cpu);
 }

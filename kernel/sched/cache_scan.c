@@ -4,7 +4,6 @@
  */
 #include <linux/mempolicy.h>
 #include <linux/mmu_context.h>
-#include <linux/prctl.h>
 #include <linux/sched/clock.h>
 
 #include "sched.h"
@@ -117,17 +116,10 @@ static u32 llc_others(struct sched_cache_group *grp, struct sched_cache_llc *llc
 	return stray + max(before, now);
 }
 
-/* llc_aggr_tolerance, unless the process has asked for the gates to be ignored. */
-static unsigned int tolerance_for_current(void)
-{
-	return sched_cache_mode(current) == PR_SCHED_CACHE_ALWAYS ?
-	       SCHED_CACHE_TOLERANCE_ANY : READ_ONCE(sched_cache_tolerance);
-}
-
 static enum sched_cache_room
 llc_room(struct sched_cache_group *grp, struct sched_cache_llc *llc, u32 others)
 {
-	unsigned int tolerance = tolerance_for_current();
+	unsigned int tolerance = sched_cache_tolerance_of(current);
 
 	if (!memory_allows(llc))
 		return SCHED_CACHE_FULL;
@@ -165,7 +157,7 @@ static struct sched_cache_llc *choose(struct sched_cache_group *grp, struct scan
 	struct search search = { .grp = grp, .epoch = s->epoch };
 	/* What it added to the strays is not what others want. */
 	bool stray = s->epoch - grp->stray_epoch < SCHED_CACHE_HISTORY;
-	unsigned int tolerance = tolerance_for_current();
+	unsigned int tolerance = sched_cache_tolerance_of(current);
 	bool wide = true;
 	int i, best;
 
@@ -235,8 +227,9 @@ static bool busy(struct sched_cache_group *grp, u32 epoch, unsigned int cores,
 		atomic_set(&grp->waits, 0);
 	if (tolerance >= SCHED_CACHE_TOLERANCE_ANY)
 		return false;
-	if (!grp->pref)
-		return grp->busy.backoff && (s32)(grp->busy.retry - epoch) > 0;
+	/* Put off; when it is time, what has happened meanwhile counts. */
+	if (!grp->pref && grp->busy.backoff && (s32)(grp->busy.retry - epoch) > 0)
+		return true;
 	return sched_cache_busy_step(&grp->busy, epoch,
 				     sched_cache_too_busy(waits, epochs, cores, tolerance));
 }
@@ -245,7 +238,7 @@ static bool busy(struct sched_cache_group *grp, u32 epoch, unsigned int cores,
 static enum sched_cache_gate judge(struct sched_cache_group *grp, struct scan *s,
 				   struct sched_cache_llc *llc, u64 *footprint)
 {
-	unsigned int tolerance = tolerance_for_current();
+	unsigned int tolerance = sched_cache_tolerance_of(current);
 	u64 bytes = READ_ONCE(llc->bytes);
 	bool open = grp->pref;
 	u64 limit;

@@ -221,13 +221,14 @@ static void one_wait_a_core_and_epoch_is_borne(struct kunit *test)
 {
 	static const struct {
 		u32 waits, epochs;
-		unsigned int cores, tolerance;
-		bool busy;
+		unsigned int cores, tolerance, busy;
 	} row[] = {
-		{ 0, 1, 6, 1, false }, { 6, 1, 6, 1, false }, { 7, 1, 6, 1, true },
-		{ 12, 2, 6, 1, false }, { 13, 2, 6, 1, true }, { 12, 1, 6, 2, false },
-		{ 1, 0, 6, 1, true }, { U32_MAX, 1, 6, 100, false },
-		{ U32_MAX, U32_MAX, 8192, 99, false }, { 1, 5, 0, 1, true },
+		{ 0, 1, 6, 1, 0 }, { 6, 1, 6, 1, 0 }, { 7, 1, 6, 1, 1 },
+		{ 12, 2, 6, 1, 0 }, { 13, 2, 6, 1, 1 }, { 12, 1, 6, 2, 0 },
+		{ 27, 1, 6, 1, 1 }, { 28, 1, 6, 1, 2 }, { 51, 2, 6, 1, 1 },
+		{ 52, 2, 6, 1, 2 }, { 6, 0, 6, 1, 0 }, { 7, 0, 6, 1, 1 },
+		{ U32_MAX, 1, 6, 1, 2 }, { U32_MAX, 1, 6, 100, 0 },
+		{ U32_MAX, U32_MAX, 8192, 99, 0 }, { 1, 5, 0, 1, 1 },
 	};
 	int i;
 
@@ -245,10 +246,10 @@ static void waiting_puts_off_longer_each_time(struct kunit *test)
 	int i;
 
 	/* A moment is no reason. */
-	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
-	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, false));
-	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
-	KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch, true));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 1));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 0));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 1));
+	KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch, 1));
 	KUNIT_EXPECT_EQ(test, b.retry - epoch, SCHED_CACHE_BACKOFF_MIN);
 
 	/* Also where the epoch wraps. */
@@ -256,17 +257,21 @@ static void waiting_puts_off_longer_each_time(struct kunit *test)
 	for (i = 0; i < 10; i++) {
 		epoch = b.retry + 1;
 		want = min(2 * want, SCHED_CACHE_BACKOFF_MAX);
-		KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, true));
-		KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch + 1, true));
+		KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 1));
+		KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch + 1, 1));
 		KUNIT_EXPECT_EQ(test, b.retry - epoch - 1, want);
 	}
 
 	/* Forgotten after as long a time without. */
 	epoch = b.retry + want;
-	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 0));
 	KUNIT_EXPECT_EQ(test, b.backoff, want);
-	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch + 1, false));
+	KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch + 1, 0));
 	KUNIT_EXPECT_EQ(test, b.backoff, 0);
+
+	/* Far too many: no second look. */
+	KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch, 2));
+	KUNIT_EXPECT_EQ(test, b.backoff, SCHED_CACHE_BACKOFF_MIN);
 }
 
 static void election_needs_twice_the_occupancy(struct kunit *test)
@@ -435,7 +440,8 @@ static void affinity_goes_before_locality(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
 }
 
-static void asymmetric_capacity_goes_before_locality(struct kunit *test)
+/* Misfit tasks there are only where capacities differ. */
+static void capacity_and_misfit_go_before_locality(struct kunit *test)
 {
 	struct scene s;
 
@@ -443,8 +449,50 @@ static void asymmetric_capacity_goes_before_locality(struct kunit *test)
 	static_branch_inc(&sched_asym_cpucapacity);
 	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
 	KUNIT_EXPECT_EQ(test, target(&s, s.away, -1), -1);
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
 	static_branch_dec(&sched_asym_cpucapacity);
 	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
+	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+}
+
+/* Who waits where: at home, or while the group has no home for that reason. */
+static void waits_count_where_gathering_matters(struct kunit *test)
+{
+	struct signal_struct *signal;
+	struct scene s;
+	int cpus[2], i, gate;
+
+	scene_begin(test, &s);
+	signal = kunit_kzalloc(test, sizeof(*signal), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, signal);
+	s.p->signal = signal;
+	cpus[0] = s.home;
+	cpus[1] = s.away;
+	guard(rcu)();
+	for (i = 0; i < 2; i++) {
+		__sched_cache_waits(s.p, cpus[i]);
+		KUNIT_EXPECT_EQ(test, atomic_xchg(&s.grp->waits, 0), !i);
+	}
+
+	/* So many that the scan need not be waited for, unless the process wants it. */
+	signal->sched_cache_mode = PR_SCHED_CACHE_ALWAYS;
+	for (i = 0; i < 100 * s.llc->nr_cores; i++)
+		__sched_cache_waits(s.p, s.home);
+	KUNIT_EXPECT_EQ(test, s.grp->room, SCHED_CACHE_ENTER);
+	signal->sched_cache_mode = PR_SCHED_CACHE_DEFAULT;
+	__sched_cache_waits(s.p, s.home);
+	KUNIT_EXPECT_EQ(test, s.grp->room, SCHED_CACHE_FULL);
+	atomic_set(&s.grp->waits, 0);
+
+	s.grp->pref = NULL;
+	for (gate = SCHED_CACHE_NEW; gate <= SCHED_CACHE_NOWHERE; gate++) {
+		s.grp->gate = gate;
+		__sched_cache_waits(s.p, s.away);
+		KUNIT_EXPECT_EQ(test, atomic_xchg(&s.grp->waits, 0),
+				gate == SCHED_CACHE_NEW || gate == SCHED_CACHE_BUSY);
+	}
+	RCU_INIT_POINTER(s.p->cache.group, NULL);
+	__sched_cache_waits(s.p, s.away);
 }
 
 static void numa_node_goes_before_locality(struct kunit *test)
@@ -521,9 +569,10 @@ static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(room_decides_who_comes_home),
 	KUNIT_CASE(keep_is_about_leaving_home),
 	KUNIT_CASE(affinity_goes_before_locality),
-	KUNIT_CASE(asymmetric_capacity_goes_before_locality),
+	KUNIT_CASE(capacity_and_misfit_go_before_locality),
 	KUNIT_CASE(numa_node_goes_before_locality),
 	KUNIT_CASE(packing_goes_before_locality),
+	KUNIT_CASE(waits_count_where_gathering_matters),
 	{}
 };
 
