@@ -325,6 +325,14 @@ sched_cache_account(struct rq *rq, struct task_struct *p)
 		__sched_cache_account(rq, p);
 }
 
+/* Is there an LLC to prefer? Under RCU. For most tasks this is all they are asked. */
+static inline bool sched_cache_prefers(struct task_struct *p)
+{
+	struct sched_cache_group *grp = rcu_dereference(p->cache.group);
+
+	return grp && READ_ONCE(grp->pref);
+}
+
 /**
  * sched_cache_note_wakeup - a task was placed by the ordinary search
  * @p: the task
