@@ -486,6 +486,7 @@ struct sched_cache_group *sched_cache_group_alloc(void)
 	grp->birth_epoch = sched_cache_clock(&grp->birth_window);
 	grp->scan_epoch = grp->birth_epoch;
 	grp->waits_epoch = grp->birth_epoch;
+	grp->node = NUMA_NO_NODE;
 	grp->claim_epoch = grp->birth_epoch - SCHED_CACHE_HISTORY;
 	grp->stray_epoch = grp->claim_epoch;
 	grp->gate = SCHED_CACHE_NEW;

@@ -31,6 +31,11 @@
 #define SCHED_CACHE_BACKOFF_MIN	32
 #define SCHED_CACHE_BACKOFF_MAX	1024
 
+/* Epochs for which a group stays on the node that NUMA balancing wants it on. */
+#define SCHED_CACHE_NODE_EPOCHS	64
+/* Threads that are asked for that. */
+#define SCHED_CACHE_NODE_VOTES	64
+
 /* From this aggr_tolerance on the gates are ignored. */
 #define SCHED_CACHE_TOLERANCE_ANY	100
 
@@ -143,7 +148,10 @@ struct sched_cache_busy {
  * @crowded: scans in a row that found no room in @pref.
  * @busy: how the tasks fare in @pref.
  * @waits_epoch: epoch when @waits was last read.
+ * @node: the only node on which an LLC is preferred, NUMA_NO_NODE: any.
+ * @node_until: epoch until which that holds.
  * @waits: wakeups since then that found no idle CPU, in @pref if there is one.
+ * @objection: NUMA balancing has kept a task from @pref since the last scan.
  * @gate: why @pref is NULL.
  * @footprint: bytes in use, see cache_footprint.c.
  * @rcu: readers reach the group under RCU.
@@ -170,9 +178,12 @@ struct sched_cache_group {
 	unsigned int			crowded;
 	struct sched_cache_busy		busy;
 	u32				waits_epoch;
+	int				node;
+	u32				node_until;
 
 	/* Written by any CPU, once in a while. */
 	atomic_t			waits ____cacheline_aligned_in_smp;
+	bool				objection;
 	unsigned long			visited[];
 };
 

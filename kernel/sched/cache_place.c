@@ -270,9 +270,21 @@ static bool node_objects(struct task_struct *p, struct sched_cache_llc *pref)
 #ifdef CONFIG_NUMA_BALANCING
 	int nid = READ_ONCE(p->numa_preferred_nid);
 
-	return nid != NUMA_NO_NODE && nid != pref->nid;
+	return static_branch_unlikely(&sched_numa_balancing) &&
+	       nid != NUMA_NO_NODE && nid != pref->nid;
 #else
 	return false;
+#endif
+}
+
+/* Tell the scan, which looks for an LLC on a node that the tasks are wanted on. */
+static void note_objection(struct task_struct *p)
+{
+#ifdef CONFIG_NUMA_BALANCING
+	struct sched_cache_group *grp = rcu_dereference(p->cache.group);
+
+	if (grp && !READ_ONCE(grp->objection))
+		WRITE_ONCE(grp->objection, true);
 #endif
 }
 
@@ -291,8 +303,10 @@ static bool refused(struct task_struct *p, struct sched_cache_llc *pref,
 {
 	if (sched_asym_cpucap_active())
 		return refuse(p, pref, SCHED_CACHE_REFUSE_ASYM);
-	if (node_objects(p, pref))
+	if (node_objects(p, pref)) {
+		note_objection(p);
 		return refuse(p, pref, SCHED_CACHE_REFUSE_NODE);
+	}
 	if (room < need)
 		return refuse(p, pref, SCHED_CACHE_REFUSE_ROOM);
 	return false;

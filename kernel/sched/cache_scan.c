@@ -86,12 +86,66 @@ static void scan_cpus(struct sched_cache_group *grp, struct scan *s)
 	}
 }
 
-/* Memory that is bound to nodes does not follow. */
-static bool memory_allows(struct sched_cache_llc *llc)
+/* The node on which NUMA balancing wants most threads of current's process, of some. */
+static int node_of_most(void)
+{
+	int nid = NUMA_NO_NODE;
+#ifdef CONFIG_NUMA_BALANCING
+	int n, lead = 0, votes = 0;
+	struct task_struct *t;
+
+	guard(rcu)();
+	for_each_thread(current, t) {
+		n = READ_ONCE(t->numa_preferred_nid);
+		if (n == NUMA_NO_NODE)
+			continue;
+		/* A majority is what is left when each vote takes another one away. */
+		if (!lead)
+			nid = n;
+		lead += n == nid ? 1 : -1;
+		if (++votes == SCHED_CACHE_NODE_VOTES)
+			break;
+	}
+#endif
+	return nid;
+}
+
+/*
+ * Tasks that NUMA balancing wants on another node than that of the preferred LLC do
+ * not come home. If that is most of them it is the LLC that is wrong. What is decided
+ * here holds for a while, so that the group does not go to and fro.
+ */
+static void follow_tasks_to_node(struct sched_cache_group *grp, u32 epoch)
+{
+	bool objection = READ_ONCE(grp->objection);
+
+	if (objection)
+		WRITE_ONCE(grp->objection, false);
+	if (grp->node != NUMA_NO_NODE && (s32)(grp->node_until - epoch) > 0)
+		return;
+
+	grp->node = NUMA_NO_NODE;
+	grp->node_until = epoch;
+	if (objection) {
+		grp->node = node_of_most();
+		grp->node_until = epoch + SCHED_CACHE_NODE_EPOCHS;
+	}
+#ifdef CONFIG_NUMA_BALANCING
+	else if (!grp->pref && static_branch_unlikely(&sched_numa_balancing)) {
+		/* One for all, for a first guess. */
+		grp->node = READ_ONCE(current->numa_preferred_nid);
+	}
+#endif
+}
+
+/* Memory that is bound to nodes does not follow, or NUMA balancing has decided. */
+static bool node_allows(struct sched_cache_group *grp, struct sched_cache_llc *llc)
 {
 #ifdef CONFIG_NUMA
 	struct mempolicy *pol = current->mempolicy;
 
+	if (grp->node != NUMA_NO_NODE && grp->node != llc->nid)
+		return false;
 	return !pol || pol->mode != MPOL_BIND || node_isset(llc->nid, pol->nodes);
 #else
 	return true;
@@ -121,7 +175,7 @@ llc_room(struct sched_cache_group *grp, struct sched_cache_llc *llc, u32 others)
 {
 	unsigned int tolerance = sched_cache_tolerance_of(current);
 
-	if (!memory_allows(llc))
+	if (!node_allows(grp, llc))
 		return SCHED_CACHE_FULL;
 	return sched_cache_room(others, grp->running,
 				sched_cache_limit(READ_ONCE(llc->nr_cores), tolerance),
@@ -281,6 +335,7 @@ static void scan_group(struct sched_cache_group *grp)
 
 	s.epoch = sched_cache_clock(&s.window);
 	s.window = own_window(s.window, grp->birth_window, s.epoch - grp->birth_epoch);
+	follow_tasks_to_node(grp, s.epoch);
 	scan_cpus(grp, &s);
 	running = sched_cache_cpus(s.occ, s.window);
 	/* Charges come late by up to a tick; half a step evens that out. */

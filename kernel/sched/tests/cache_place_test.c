@@ -504,11 +504,18 @@ static void numa_node_goes_before_locality(struct kunit *test)
 	scene_begin(test, &s);
 #ifdef CONFIG_NUMA_BALANCING
 	s.p->numa_preferred_nid = s.llc->nid + 1;
+	static_branch_inc(&sched_numa_balancing);
 	KUNIT_EXPECT_EQ(test, target(&s, s.away, s.away), -1);
+	KUNIT_EXPECT_TRUE(test, s.grp->objection);
 	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
 	s.p->numa_preferred_nid = s.llc->nid;
 	KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
 	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+	/* What it wanted before it was switched off does not count. */
+	s.p->numa_preferred_nid = s.llc->nid + 1;
+	static_branch_dec(&sched_numa_balancing);
+	if (!static_branch_unlikely(&sched_numa_balancing))
+		KUNIT_EXPECT_TRUE(test, at_home(&s, target(&s, s.away, s.away)));
 #endif
 }
 

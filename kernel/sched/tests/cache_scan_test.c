@@ -31,6 +31,54 @@ static void scan_looks_at_visited_cpus_only(struct kunit *test)
 	sched_cache_group_free(grp);
 }
 
+/* NUMA balancing has the say, but does not make a group go to and fro. */
+static void group_follows_its_tasks_to_a_node(struct kunit *test)
+{
+#ifdef CONFIG_NUMA_BALANCING
+	static const struct {
+		u32 epoch;
+		bool pref, objection;
+		int wanted, node;
+	} row[] = {
+		/* the scanner's own for a start, at any moment another one */
+		{ 0, false, false, 1, 1 },
+		{ 1, false, false, 0, 0 },
+		{ 2, true, false, 1, NUMA_NO_NODE },
+		/* somebody objects: ask */
+		{ 3, true, true, 1, 1 },
+		{ 4, true, false, 0, 1 },
+		{ 5, true, true, 0, 1 },
+		{ 2 + SCHED_CACHE_NODE_EPOCHS, true, true, 0, 1 },
+		{ 3 + SCHED_CACHE_NODE_EPOCHS, true, true, 0, 0 },
+		{ 2 + 2 * SCHED_CACHE_NODE_EPOCHS, true, false, 1, 0 },
+		{ 3 + 2 * SCHED_CACHE_NODE_EPOCHS, true, false, 1, NUMA_NO_NODE },
+	};
+	struct sched_cache_group *grp = sched_cache_group_alloc();
+	u32 start = U32_MAX - SCHED_CACHE_NODE_EPOCHS / 2;
+	int i, nid = current->numa_preferred_nid;
+	struct sched_cache_llc *llc;
+
+	llc = kunit_kzalloc(test, sizeof(*llc), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, llc);
+	KUNIT_ASSERT_NOT_NULL(test, grp);
+	static_branch_inc(&sched_numa_balancing);
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		grp->pref = row[i].pref ? llc : NULL;
+		grp->objection = row[i].objection;
+		current->numa_preferred_nid = row[i].wanted;
+		follow_tasks_to_node(grp, start + row[i].epoch);
+		KUNIT_EXPECT_EQ_MSG(test, grp->node, row[i].node, "row %d", i);
+		KUNIT_EXPECT_FALSE(test, grp->objection);
+		KUNIT_EXPECT_EQ(test, node_allows(grp, llc), row[i].node != 1);
+	}
+	static_branch_dec(&sched_numa_balancing);
+	current->numa_preferred_nid = nid;
+	sched_cache_group_free(grp);
+#else
+	kunit_skip(test, "needs CONFIG_NUMA_BALANCING");
+#endif
+}
+
 static void scan_tells_llcs_apart(struct kunit *test)
 {
 	struct sched_cache_llc *llc;
@@ -90,6 +138,7 @@ static void young_group_reads_its_threads(struct kunit *test)
 
 static struct kunit_case sched_cache_scan_cases[] = {
 	KUNIT_CASE(scan_looks_at_visited_cpus_only),
+	KUNIT_CASE(group_follows_its_tasks_to_a_node),
 	KUNIT_CASE(scan_tells_llcs_apart),
 	KUNIT_CASE(young_group_reads_its_threads),
 	{}

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,6 +131,23 @@ static int open_thread(int pid, int tid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Two files are open for each thread. */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	/* For root: beyond the hard limit. */
+	if (limit.rlim_max < 65536) {
+		limit.rlim_max = 65536;
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 static void add_thread(struct process *process, int tid)
@@ -459,6 +477,7 @@ int main(int argc, char **argv)
 	signal(SIGTERM, forward);
 	if (!watched)
 		start_child(argv + optind);
+	raise_open_files();
 	status = watch_until_end();
 	print_report();
 	return status;

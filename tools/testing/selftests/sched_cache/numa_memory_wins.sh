@@ -22,31 +22,66 @@ done
 [ ${#home[@]} -gt 0 ] || skip_all "all LLCs are on one NUMA node"
 test_plan 3
 
-# Do not wait for seconds for a look at the memory.
-for knob in scan_delay_ms=20 scan_period_min_ms=20 scan_period_max_ms=50; do
-	file=$SCHED_DEBUGFS/numa_balancing/${knob%=*}
-	[ ! -e "$file" ] || change "$file" "${knob#*=}"
+# scan_period MIN MAX: how often NUMA balancing looks at the memory, ms
+scan_period()
+{
+	local knob
+
+	for knob in "max_ms=$2" "min_ms=$1"; do
+		[ ! -e "$periods${knob%=*}" ] || write_to "$periods${knob%=*}" "${knob#*=}"
+	done
+}
+periods=$SCHED_DEBUGFS/numa_balancing/scan_period_
+for knob in "${periods}min_ms=20" "${periods}max_ms=50" \
+	    "$SCHED_DEBUGFS/numa_balancing/scan_delay_ms=20"; do
+	[ ! -e "${knob%=*}" ] || change "${knob%=*}" "${knob#*=}"
 done
 change "$numa" 1
 
+# wanted: percent of the threads that NUMA balancing wants on the node with the memory
+wanted()
+{
+	local child
+
+	child=$(pgrep -P "$LOAD_PID") || return 0
+	cat "/proc/$child"/task/*/sched 2>/dev/null | gawk -v node="$target" -v threads="$THREADS" '
+		$1 == "numa_preferred_nid" { n += $NF == node }
+		END { printf "%d\n", 100 * n / threads }'
+}
+
 # shares NUMA_BALANCING: share of samples on the node with the memory, in SHARES.
 # The process runs there long enough for NUMA balancing to notice, then its threads
-# are put in one LLC each. Only then comes the feature, which knows but that.
+# are put in one LLC each. Only then comes the feature, which knows but that. So that
+# NUMA balancing does not change its mind, it does not look any more.
 shares()
 {
-	local i
+	local i before after valid=0
 
 	write_to "$numa" "$1"
 	SHARES=
-	for ((i = 1; i <= RUNS; i++)); do
+	for ((i = 1; i <= 4 * RUNS && valid < RUNS; i++)); do
 		feature_off
+		scan_period 20 50
 		load_start --seed "$i" --threads "$THREADS" --mem-node "$target" \
 			--burst "$THREADS:0.8" --scatter --hold-ms 300 --seconds 0.6
-		sleep 0.95
+		sleep 0.7
+		scan_period 10000 10000
+		sleep 0.25
+		before=$(wanted)
 		feature_on
+		sleep 0.3
+		after=$(wanted)
 		load_finish
+		# A start where some threads are wanted elsewhere says nothing; it happens with the
+		# feature off, too.
+		if [ "$1" = 1 ] && [ "$before-$after" != 100-100 ]; then
+			say "start $i: $before, then $after % of the threads are wanted on node $target"
+			continue
+		fi
+		valid=$((valid + 1))
 		SHARES+=" $(samples_share 300 "${home[@]}")"
 	done
+	[ "$valid" -eq "$RUNS" ] || bail_out "NUMA balancing does not want the threads on node $target"
 	say "NUMA balancing $1: share on node $target: $SHARES"
 }
 
