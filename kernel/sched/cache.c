@@ -490,6 +490,7 @@ struct sched_cache_group *sched_cache_group_alloc(void)
 	grp->claim_epoch = grp->birth_epoch - SCHED_CACHE_HISTORY;
 	grp->stray_epoch = grp->claim_epoch;
 	grp->gate = SCHED_CACHE_NEW;
+	grp->count_waits = true;
 	atomic_long_inc(&nr_groups);
 	return grp;
 }

@@ -137,6 +137,8 @@ struct sched_cache_busy {
  *	scanner, and set to full when @waits leaves no doubt.
  * @stray: a scan has found that there is no LLC to prefer: the threads count
  *	where they run.
+ * @count_waits: wakeups that find no idle CPU matter: the group is gathered, or may
+ *	be soon unless they are too many.
  * @scan_epoch: epoch of the last scan.
  * @scanning: bit 0 is held by the scanner, who owns all that follows.
  * @birth_epoch: epoch when the group was made.
@@ -163,6 +165,7 @@ struct sched_cache_group {
 	struct sched_cache_llc		*pref;
 	enum sched_cache_room		room;
 	bool				stray;
+	bool				count_waits;
 	u32				birth_epoch;
 	u32				birth_window;
 	struct sched_cache_footprint	*footprint;
@@ -291,7 +294,7 @@ void task_cache_work(struct callback_head *work);
 
 int sched_cache_target(struct task_struct *p, int prev_cpu, int new_cpu);
 bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu);
-void __sched_cache_waits(struct task_struct *p, int cpu);
+void __sched_cache_waits(struct sched_cache_group *grp, struct task_struct *p, int cpu);
 bool sched_cache_keep(struct task_struct *p, int src_cpu, int dst_cpu);
 bool __sched_cache_keep_rq(struct rq *rq, int dst_cpu);
 void sched_cache_go_home(struct task_struct *p);
@@ -355,10 +358,15 @@ static inline bool sched_cache_prefers(struct task_struct *p)
 static inline void
 sched_cache_note_wakeup(struct task_struct *p, int cpu, bool sync)
 {
-	if (static_branch_unlikely(&sched_cache_active) &&
-	    rcu_access_pointer(p->cache.group) && !available_idle_cpu(cpu) &&
+	struct sched_cache_group *grp;
+
+	if (!static_branch_unlikely(&sched_cache_active))
+		return;
+
+	grp = rcu_dereference(p->cache.group);
+	if (grp && READ_ONCE(grp->count_waits) && !available_idle_cpu(cpu) &&
 	    !(sync && cpu == smp_processor_id()))
-		__sched_cache_waits(p, cpu);
+		__sched_cache_waits(grp, p, cpu);
 }
 
 /* sched_cache_keep(), where the balancer has the task and not only its queue. */

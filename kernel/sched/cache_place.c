@@ -380,7 +380,7 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
 	if (!llc)
 		return false;
 	if (!available_idle_cpu(cpu)) {
-		__sched_cache_waits(p, cpu);
+		__sched_cache_waits(rcu_dereference(p->cache.group), p, cpu);
 		return !refuse(p, llc, SCHED_CACHE_REFUSE_BUSY);
 	}
 	if (packing_objects(new_cpu, cpu))
@@ -393,6 +393,7 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
 
 /**
  * __sched_cache_waits - a waking task will have to wait
+ * @grp: its group, which counts such wakeups
  * @p: the task
  * @cpu: where it goes, a CPU that is not idle
  *
@@ -400,20 +401,12 @@ bool sched_cache_accept(struct task_struct *p, int cpu, int new_cpu)
  * now because its tasks had to wait, they would not wait less when gathered. Called
  * under RCU with @p's pi_lock held.
  */
-void __sched_cache_waits(struct task_struct *p, int cpu)
+void __sched_cache_waits(struct sched_cache_group *grp, struct task_struct *p, int cpu)
 {
-	struct sched_cache_group *grp = rcu_dereference(p->cache.group);
-	struct sched_cache_llc *pref;
-	enum sched_cache_gate gate;
+	struct sched_cache_llc *pref = READ_ONCE(grp->pref);
 	u32 waits;
 
-	if (!grp)
-		return;
-
-	pref = READ_ONCE(grp->pref);
-	gate = READ_ONCE(grp->gate);
-	if (pref ? pref != READ_ONCE(per_cpu(sched_cache_llc, cpu)) :
-		   gate != SCHED_CACHE_NEW && gate != SCHED_CACHE_BUSY)
+	if (pref && pref != READ_ONCE(per_cpu(sched_cache_llc, cpu)))
 		return;
 
 	/* Beyond doubt: nobody comes in or is kept until the scan has judged. */

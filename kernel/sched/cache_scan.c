@@ -328,7 +328,7 @@ static void scan_group(struct sched_cache_group *grp)
 	struct scan s = {};
 	struct sched_cache_llc *pref, *old = grp->pref;
 	bool traced = trace_sched_cache_scan_enabled();
-	bool stray;
+	bool stray, count;
 	u64 t0 = traced ? local_clock() : 0;
 	u64 footprint = 0;
 	u32 running;
@@ -361,6 +361,9 @@ static void scan_group(struct sched_cache_group *grp)
 		WRITE_ONCE(grp->stray, stray);
 	if (stray)
 		grp->stray_epoch = s.epoch;
+	count = pref || s.gate == SCHED_CACHE_NEW || s.gate == SCHED_CACHE_BUSY;
+	if (count != grp->count_waits)
+		WRITE_ONCE(grp->count_waits, count);
 	if (s.room != grp->room)
 		WRITE_ONCE(grp->room, s.room);
 	WRITE_ONCE(grp->gate, s.gate);

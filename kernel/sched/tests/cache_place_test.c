@@ -460,7 +460,7 @@ static void waits_count_where_gathering_matters(struct kunit *test)
 {
 	struct signal_struct *signal;
 	struct scene s;
-	int cpus[2], i, gate;
+	int cpus[2], i;
 
 	scene_begin(test, &s);
 	signal = kunit_kzalloc(test, sizeof(*signal), GFP_KERNEL);
@@ -470,29 +470,23 @@ static void waits_count_where_gathering_matters(struct kunit *test)
 	cpus[1] = s.away;
 	guard(rcu)();
 	for (i = 0; i < 2; i++) {
-		__sched_cache_waits(s.p, cpus[i]);
+		__sched_cache_waits(s.grp, s.p, cpus[i]);
 		KUNIT_EXPECT_EQ(test, atomic_xchg(&s.grp->waits, 0), !i);
 	}
 
 	/* So many that the scan need not be waited for, unless the process wants it. */
 	signal->sched_cache_mode = PR_SCHED_CACHE_ALWAYS;
 	for (i = 0; i < 100 * s.llc->nr_cores; i++)
-		__sched_cache_waits(s.p, s.home);
+		__sched_cache_waits(s.grp, s.p, s.home);
 	KUNIT_EXPECT_EQ(test, s.grp->room, SCHED_CACHE_ENTER);
 	signal->sched_cache_mode = PR_SCHED_CACHE_DEFAULT;
-	__sched_cache_waits(s.p, s.home);
+	__sched_cache_waits(s.grp, s.p, s.home);
 	KUNIT_EXPECT_EQ(test, s.grp->room, SCHED_CACHE_FULL);
 	atomic_set(&s.grp->waits, 0);
 
 	s.grp->pref = NULL;
-	for (gate = SCHED_CACHE_NEW; gate <= SCHED_CACHE_NOWHERE; gate++) {
-		s.grp->gate = gate;
-		__sched_cache_waits(s.p, s.away);
-		KUNIT_EXPECT_EQ(test, atomic_xchg(&s.grp->waits, 0),
-				gate == SCHED_CACHE_NEW || gate == SCHED_CACHE_BUSY);
-	}
-	RCU_INIT_POINTER(s.p->cache.group, NULL);
-	__sched_cache_waits(s.p, s.away);
+	__sched_cache_waits(s.grp, s.p, s.away);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.grp->waits), 1);
 }
 
 static void numa_node_goes_before_locality(struct kunit *test)
