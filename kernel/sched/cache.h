@@ -16,7 +16,7 @@
 #define SCHED_CACHE_CPU		BIT(SCHED_CACHE_CPU_SHIFT)
 
 /* A task's runtime is charged in lots of this many ns. */
-#define SCHED_CACHE_BATCH	(256 * NSEC_PER_USEC)
+#define SCHED_CACHE_BATCH	NSEC_PER_MSEC
 
 /* Factor by which another LLC's occupancy has to exceed the preferred one's. */
 #define SCHED_CACHE_HYSTERESIS	2

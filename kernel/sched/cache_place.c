@@ -168,7 +168,7 @@ sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
  * @tolerance: llc_aggr_tolerance
  *
  * A group that fits on average may still want more CPUs at once than the LLC has.
- * On each core a task may have to wait once an epoch.
+ * For every two cores a task may have to wait once an epoch.
  *
  * Return: 0 if there were no more, 1 if there were, 2 if they were so many (four
  * times that) that there is no need to look twice.
@@ -176,7 +176,7 @@ sched_cache_room(u32 others, u32 need, u64 cores, unsigned int overaggr_pct,
 unsigned int sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
 				  unsigned int tolerance)
 {
-	u64 limit = sched_cache_limit((u64)cores * max(epochs, 1), tolerance);
+	u64 limit = sched_cache_limit(((u64)cores * max(epochs, 1) + 1) / 2, tolerance);
 
 	if (waits <= limit)
 		return 0;

@@ -217,16 +217,17 @@ static void room_does_not_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SCHED_CACHE_ENTER, sched_cache_room(0, 0, 0, 0, 0));
 }
 
-static void one_wait_a_core_and_epoch_is_borne(struct kunit *test)
+static void one_wait_for_two_cores_an_epoch_is_borne(struct kunit *test)
 {
 	static const struct {
 		u32 waits, epochs;
 		unsigned int cores, tolerance, busy;
 	} row[] = {
-		{ 0, 1, 6, 1, 0 }, { 6, 1, 6, 1, 0 }, { 7, 1, 6, 1, 1 },
-		{ 12, 2, 6, 1, 0 }, { 13, 2, 6, 1, 1 }, { 12, 1, 6, 2, 0 },
-		{ 27, 1, 6, 1, 1 }, { 28, 1, 6, 1, 2 }, { 51, 2, 6, 1, 1 },
-		{ 52, 2, 6, 1, 2 }, { 6, 0, 6, 1, 0 }, { 7, 0, 6, 1, 1 },
+		{ 0, 1, 6, 1, 0 }, { 3, 1, 6, 1, 0 }, { 4, 1, 6, 1, 1 },
+		{ 6, 2, 6, 1, 0 }, { 7, 2, 6, 1, 1 }, { 6, 1, 6, 2, 0 },
+		{ 15, 1, 6, 1, 1 }, { 16, 1, 6, 1, 2 }, { 27, 2, 6, 1, 1 },
+		{ 28, 2, 6, 1, 2 }, { 3, 0, 6, 1, 0 }, { 4, 0, 6, 1, 1 },
+		{ 1, 1, 1, 1, 0 }, { 2, 1, 1, 1, 1 }, { 2, 1, 3, 1, 0 },
 		{ U32_MAX, 1, 6, 1, 2 }, { U32_MAX, 1, 6, 100, 0 },
 		{ U32_MAX, U32_MAX, 8192, 99, 0 }, { 1, 5, 0, 1, 1 },
 	};
@@ -564,7 +565,7 @@ static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(decision_table),
 	KUNIT_CASE(what_may_enter_is_kept),
 	KUNIT_CASE(room_does_not_overflow),
-	KUNIT_CASE(one_wait_a_core_and_epoch_is_borne),
+	KUNIT_CASE(one_wait_for_two_cores_an_epoch_is_borne),
 	KUNIT_CASE(waiting_puts_off_longer_each_time),
 	KUNIT_CASE(election_needs_twice_the_occupancy),
 	KUNIT_CASE(room_decides_who_comes_home),
