@@ -408,6 +408,9 @@ void __sched_cache_waits(struct sched_cache_group *grp, struct task_struct *p, i
 
 	if (pref && pref != READ_ONCE(per_cpu(sched_cache_llc, cpu)))
 		return;
+	/* Enough for any LLC: leave the cache line alone. */
+	if (!pref && atomic_read(&grp->waits) > 4 * nr_cpu_ids)
+		return;
 
 	/* Beyond doubt: nobody comes in or is kept until the scan has judged. */
 	waits = atomic_inc_return(&grp->waits);

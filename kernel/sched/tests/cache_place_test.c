@@ -488,6 +488,10 @@ static void waits_count_where_gathering_matters(struct kunit *test)
 	s.grp->pref = NULL;
 	__sched_cache_waits(s.grp, s.p, s.away);
 	KUNIT_EXPECT_EQ(test, atomic_read(&s.grp->waits), 1);
+	/* No more than it takes. */
+	for (i = 0; i < 8 * nr_cpu_ids; i++)
+		__sched_cache_waits(s.grp, s.p, s.away);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.grp->waits), 4 * nr_cpu_ids + 1);
 }
 
 static void numa_node_goes_before_locality(struct kunit *test)
