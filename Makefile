@@ -21,7 +21,7 @@ llclab := tools/testing/llclab
 .PHONY: help deps base tree kernel guest selftests model run picture bench test test-full storms refresh series clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  BUILD=dir  where things are made, now $(BUILD)"
 

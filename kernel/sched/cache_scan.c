@@ -91,11 +91,13 @@ static int node_of_most(void)
 {
 	int nid = NUMA_NO_NODE;
 #ifdef CONFIG_NUMA_BALANCING
-	int n, lead = 0, votes = 0;
+	int n, lead = 0, asked = 0;
 	struct task_struct *t;
 
 	guard(rcu)();
 	for_each_thread(current, t) {
+		if (++asked > SCHED_CACHE_NODE_VOTES)
+			break;
 		n = READ_ONCE(t->numa_preferred_nid);
 		if (n == NUMA_NO_NODE)
 			continue;
@@ -103,8 +105,6 @@ static int node_of_most(void)
 		if (!lead)
 			nid = n;
 		lead += n == nid ? 1 : -1;
-		if (++votes == SCHED_CACHE_NODE_VOTES)
-			break;
 	}
 #endif
 	return nid;
