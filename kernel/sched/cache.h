@@ -30,6 +30,8 @@
 /* Epochs for which a group whose tasks had to wait is left alone: at first, at most. */
 #define SCHED_CACHE_BACKOFF_MIN	32
 #define SCHED_CACHE_BACKOFF_MAX	1024
+/* Epochs before the end of that time from which on it matters whether they wait. */
+#define SCHED_CACHE_BACKOFF_END	4
 
 /* Epochs for which a group stays on the node that NUMA balancing wants it on. */
 #define SCHED_CACHE_NODE_EPOCHS	64
@@ -137,8 +139,8 @@ struct sched_cache_busy {
  *	scanner, and set to full when @waits leaves no doubt.
  * @stray: a scan has found that there is no LLC to prefer: the threads count
  *	where they run.
- * @count_waits: wakeups that find no idle CPU matter: the group is gathered, or may
- *	be soon unless they are too many.
+ * @count_waits: wakeups that find no idle CPU matter: the group is gathered, or will
+ *	soon be unless they are too many.
  * @scan_epoch: epoch of the last scan.
  * @scanning: bit 0 is held by the scanner, who owns all that follows.
  * @birth_epoch: epoch when the group was made.
@@ -248,6 +250,7 @@ unsigned int sched_cache_too_busy(u32 waits, u32 epochs, unsigned int cores,
 				  unsigned int tolerance);
 bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch,
 			   unsigned int waits);
+bool sched_cache_busy_soon(const struct sched_cache_busy *busy, u32 epoch);
 int sched_cache_elect(const struct sched_cache_cand *cand, int nr, int cur);
 
 /* Mechanism, in cache.c. */
@@ -381,8 +384,9 @@ sched_cache_keep_task(struct task_struct *p, int src_cpu, int dst_cpu)
 static inline bool sched_cache_keep_rq(struct rq *rq, int dst_cpu)
 {
 	return static_branch_unlikely(&sched_cache_active) &&
-	       READ_ONCE(rq->nr_running) == 1 &&
-	       sched_feat(SC_KEEP) && __sched_cache_keep_rq(rq, dst_cpu);
+	       READ_ONCE(rq->nr_running) == 1 && sched_feat(SC_KEEP) &&
+	       sched_cache_prefers(rcu_dereference(rq->curr)) &&
+	       __sched_cache_keep_rq(rq, dst_cpu);
 }
 
 #else /* !CONFIG_SCHED_CACHE */

@@ -215,6 +215,20 @@ bool sched_cache_busy_step(struct sched_cache_busy *busy, u32 epoch,
 }
 
 /**
+ * sched_cache_busy_soon - is a group that was left alone about to be tried again
+ * @busy: what is known of the group
+ * @epoch: the epoch of the scan
+ *
+ * How its tasks fare until then does not matter, so that nobody needs to count.
+ *
+ * Return: true from %SCHED_CACHE_BACKOFF_END epochs before @busy->retry on.
+ */
+bool sched_cache_busy_soon(const struct sched_cache_busy *busy, u32 epoch)
+{
+	return (s32)(busy->retry - epoch) <= SCHED_CACHE_BACKOFF_END;
+}
+
+/**
  * sched_cache_elect - which LLC a group should prefer
  * @cand: LLCs where the group ran
  * @nr: how many

@@ -361,7 +361,8 @@ static void scan_group(struct sched_cache_group *grp)
 		WRITE_ONCE(grp->stray, stray);
 	if (stray)
 		grp->stray_epoch = s.epoch;
-	count = pref || s.gate == SCHED_CACHE_NEW || s.gate == SCHED_CACHE_BUSY;
+	count = pref || s.gate == SCHED_CACHE_NEW ||
+		(s.gate == SCHED_CACHE_BUSY && sched_cache_busy_soon(&grp->busy, s.epoch));
 	if (count != grp->count_waits)
 		WRITE_ONCE(grp->count_waits, count);
 	if (s.room != grp->room)

@@ -261,6 +261,12 @@ static void waiting_puts_off_longer_each_time(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, sched_cache_busy_step(&b, epoch, 1));
 		KUNIT_EXPECT_TRUE(test, sched_cache_busy_step(&b, epoch + 1, 1));
 		KUNIT_EXPECT_EQ(test, b.retry - epoch - 1, want);
+
+		/* Nobody has to count until shortly before the end. */
+		KUNIT_EXPECT_FALSE(test, sched_cache_busy_soon(&b, epoch + 1));
+		KUNIT_EXPECT_FALSE(test, sched_cache_busy_soon(&b, b.retry - 5));
+		KUNIT_EXPECT_TRUE(test, sched_cache_busy_soon(&b, b.retry - 4));
+		KUNIT_EXPECT_TRUE(test, sched_cache_busy_soon(&b, b.retry + 1));
 	}
 
 	/* Forgotten after as long a time without. */

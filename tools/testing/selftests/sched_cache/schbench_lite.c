@@ -34,7 +34,8 @@ static const char usage[] =
 "Message threads wake workers that share data; how long does a wakeup take?\n"
 "  --messages N      message threads (default 1)\n"
 "  --workers N       workers of each message thread (default 4)\n"
-"  --seconds S       duration (default 2)\n"
+"  --seconds S       how long to measure (default 2)\n"
+"  --warmup S        run for so long before (default 0)\n"
 "  --work N          cache lines of shared data a request touches (default 500)\n"
 "  --shared B[K|M|G] data that the workers of a message thread share (default 256K)\n"
 "  --think-us N      sleep before the work, 0: none (default 100)\n"
@@ -46,6 +47,7 @@ static const struct option options[] = {
 	{ "messages", required_argument, NULL, 'm' },
 	{ "workers", required_argument, NULL, 'w' },
 	{ "seconds", required_argument, NULL, 's' },
+	{ "warmup", required_argument, NULL, 'W' },
 	{ "work", required_argument, NULL, 'l' },
 	{ "shared", required_argument, NULL, 'b' },
 	{ "think-us", required_argument, NULL, 't' },
@@ -90,7 +92,7 @@ static struct {
 	unsigned int work;
 	unsigned long shared;
 	__u64 think_ns;
-	double seconds;
+	double seconds, warmup;
 } opts = {
 	.messages = 1,
 	.workers = 4,
@@ -100,7 +102,7 @@ static struct {
 	.seconds = 2,
 };
 
-static bool stop;
+static bool measure, stop;
 
 static int bucket_of(__u64 val)
 {
@@ -200,12 +202,15 @@ static void *worker_main(void *arg)
 
 	while (ask(w) == ORDER_WORK) {
 		__u64 start = now_ns();
+		bool counts = __atomic_load_n(&measure, __ATOMIC_RELAXED);
 
-		histogram_add(&w->wakeup, start - w->woken);
+		if (counts)
+			histogram_add(&w->wakeup, start - w->woken);
 		if (opts.think_ns)
 			sleep_ns(opts.think_ns);
 		do_work(w);
-		histogram_add(&w->request, now_ns() - start);
+		if (counts)
+			histogram_add(&w->request, now_ns() - start);
 		llc_phase_op();
 	}
 	return NULL;
@@ -307,6 +312,9 @@ static void parse_options(int argc, char **argv)
 		case 's':
 			opts.seconds = parse_double("--seconds", optarg, 0.01, 86400);
 			break;
+		case 'W':
+			opts.warmup = parse_double("--warmup", optarg, 0, 86400);
+			break;
 		case 'l':
 			opts.work = parse_u64("--work", optarg, 0, 100000000);
 			break;
@@ -346,9 +354,11 @@ int main(int argc, char **argv)
 		errx(1, "out of memory");
 	memset(groups, 0, opts.messages * sizeof(*groups));
 
-	start = now_ns();
 	for (i = 0; i < opts.messages; i++)
 		start_group(&groups[i], i);
+	sleep_ns(opts.warmup * NSEC_PER_SEC);
+	start = now_ns();
+	__atomic_store_n(&measure, true, __ATOMIC_RELAXED);
 	sleep_ns(opts.seconds * NSEC_PER_SEC);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	seconds = (double)(now_ns() - start) / NSEC_PER_SEC;
