@@ -108,7 +108,7 @@ static void clock_advance(void)
 		len = jiffies64_to_nsecs(clock.period) >> SCHED_CACHE_UNIT_SHIFT;
 
 	write_seqcount_begin(&clock.seq);
-	clock.len[clock.epoch % SCHED_CACHE_HISTORY] = len;
+	WRITE_ONCE(clock.len[clock.epoch % SCHED_CACHE_HISTORY], len);
 	/* After a pause: what a CPU that never idled would have, w = p. */
 	clock.window = nr > 1 ? len : (clock.window + len) / 2;
 	clock.start = ns;
@@ -200,7 +200,7 @@ u32 sched_cache_clock(u32 *window)
 
 	/* The next epoch may be late, but not the window's share of it. */
 	*window += min_t(u64, ktime_get_mono_fast_ns() - start,
-			 jiffies64_to_nsecs(clock.period) * 2) >>
+			 jiffies64_to_nsecs(READ_ONCE(clock.period)) * 2) >>
 		   SCHED_CACHE_UNIT_SHIFT;
 	return epoch;
 }
@@ -373,7 +373,7 @@ static bool work_due(struct task_struct *p, struct sched_cache_group *grp,
 
 	if (!grp)
 		return get_nr_threads(p) > 1 &&
-		       time_after(now, p->cache.mm_stamp + clock.period);
+		       time_after(now, p->cache.mm_stamp + READ_ONCE(clock.period));
 
 	if (READ_ONCE(grp->scan_epoch) != epoch && sched_cache_may_scan(p, llc))
 		return true;
