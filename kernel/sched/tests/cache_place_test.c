@@ -5,6 +5,8 @@
  */
 #include <kunit/resource.h>
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 
 #define CPUS(n)		((u32)((n) * SCHED_CACHE_CPU))
 #define PERCENT(n)	((u32)((n) * SCHED_CACHE_CPU / 100))
@@ -429,6 +431,81 @@ static void keep_is_about_leaving_home(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, keep(&s, s.home, cpu));
 }
 
+static int spin(void *unused)
+{
+	while (!kthread_should_stop())
+		cond_resched();
+	return 0;
+}
+
+/* Returns NULL if there is no such thread. */
+static struct task_struct *spin_on(struct kunit *test, int cpu)
+{
+	struct task_struct *t = kthread_create(spin, NULL, "sched_cache_spin");
+
+	if (IS_ERR(t)) {
+		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(t));
+		return NULL;
+	}
+	kthread_bind(t, cpu);
+	wake_up_process(t);
+	return t;
+}
+
+/* Until @nr tasks are on @cpu; what else there is to do on it takes a moment. */
+static bool tasks_are(int cpu, unsigned int nr)
+{
+	int i;
+
+	for (i = 0; i < 50 && READ_ONCE(cpu_rq(cpu)->nr_running) != nr; i++)
+		msleep(20);
+	return READ_ONCE(cpu_rq(cpu)->nr_running) == nr;
+}
+
+/* A task that waits may go to an idle CPU elsewhere, unless one at home is idle. */
+static void waiting_goes_before_locality(struct kunit *test)
+{
+	struct task_struct *first, *second, *t, **others;
+	int cpu, last = -1, nr = 0, i;
+	struct scene s;
+
+	scene_begin(test, &s);
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(s.away)));
+	others = kunit_kcalloc(test, nr_cpu_ids, sizeof(*others), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, others);
+
+	for_each_cpu(cpu, to_cpumask(s.llc->cpus)) {
+		if (cpu == s.home)
+			continue;
+		t = spin_on(test, cpu);
+		if (!t)
+			continue;
+		others[nr++] = t;
+		KUNIT_EXPECT_TRUE(test, tasks_are(cpu, 1));
+		last = cpu;
+	}
+	first = spin_on(test, s.home);
+	KUNIT_EXPECT_TRUE(test, tasks_are(s.home, 1));
+	KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+	second = spin_on(test, s.home);
+	KUNIT_EXPECT_TRUE(test, tasks_are(s.home, 2));
+	KUNIT_EXPECT_FALSE(test, keep(&s, s.home, s.away));
+
+	if (nr) {
+		kthread_stop(others[--nr]);
+		KUNIT_EXPECT_TRUE(test, tasks_are(last, 0));
+		KUNIT_EXPECT_TRUE(test, tasks_are(s.home, 2));
+		KUNIT_EXPECT_TRUE(test, keep(&s, s.home, s.away));
+	}
+
+	for (i = 0; i < nr; i++)
+		kthread_stop(others[i]);
+	if (first)
+		kthread_stop(first);
+	if (second)
+		kthread_stop(second);
+}
+
 static void affinity_goes_before_locality(struct kunit *test)
 {
 	struct scene s;
@@ -580,6 +657,7 @@ static struct kunit_case sched_cache_place_cases[] = {
 	KUNIT_CASE(election_needs_twice_the_occupancy),
 	KUNIT_CASE(room_decides_who_comes_home),
 	KUNIT_CASE(keep_is_about_leaving_home),
+	KUNIT_CASE(waiting_goes_before_locality),
 	KUNIT_CASE(affinity_goes_before_locality),
 	KUNIT_CASE(capacity_and_misfit_go_before_locality),
 	KUNIT_CASE(numa_node_goes_before_locality),

@@ -4,6 +4,9 @@
  * cache_scan.c.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+
+#define CPUS(n)		((u32)((n) * SCHED_CACHE_CPU))
 
 static void scan_looks_at_visited_cpus_only(struct kunit *test)
 {
@@ -79,6 +82,44 @@ static void group_follows_its_tasks_to_a_node(struct kunit *test)
 #endif
 }
 
+/* Claims and strays, without what is the group's own. */
+static void others_are_claims_and_strays(struct kunit *test)
+{
+	struct sched_cache_group *grp = sched_cache_group_alloc();
+	struct sched_cache_llc *llc;
+	u32 epoch, stray = 0, i;
+
+	llc = kunit_kzalloc(test, sizeof(*llc), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, grp);
+	KUNIT_ASSERT_NOT_NULL(test, llc);
+
+	/* The clock may have to get going: an epoch without a length has no average. */
+	for (i = 0; i < 100 && !stray; i++) {
+		msleep(sched_cache_period_ms());
+		epoch = sched_cache_epoch();
+		memset(&llc->stray, 0, sizeof(llc->stray));
+		sched_cache_acc_add(&llc->stray, epoch - 2, 5000);
+		sched_cache_acc_add(&llc->stray, epoch - 1, 5000);
+		stray = sched_cache_acc_average(&llc->stray, epoch);
+	}
+	KUNIT_EXPECT_GT(test, stray, 0);
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 0), stray);
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, stray), 0);
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 2 * stray), 0);
+
+	sched_cache_acc_add(&llc->claim, epoch - 1, CPUS(3));
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 0), stray + CPUS(3));
+	/* Of that two are the group's own, if it has claimed them here, and then. */
+	grp->claim = CPUS(2);
+	grp->claim_epoch = epoch - 1;
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 0), stray + CPUS(3));
+	grp->pref = llc;
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 0), stray + CPUS(1));
+	grp->claim_epoch = epoch - 2;
+	KUNIT_EXPECT_EQ(test, llc_others(grp, llc, epoch, 0), stray + CPUS(3));
+	sched_cache_group_free(grp);
+}
+
 static void scan_tells_llcs_apart(struct kunit *test)
 {
 	struct sched_cache_llc *llc;
@@ -138,6 +179,7 @@ static void young_group_reads_its_threads(struct kunit *test)
 
 static struct kunit_case sched_cache_scan_cases[] = {
 	KUNIT_CASE(scan_looks_at_visited_cpus_only),
+	KUNIT_CASE(others_are_claims_and_strays),
 	KUNIT_CASE(group_follows_its_tasks_to_a_node),
 	KUNIT_CASE(scan_tells_llcs_apart),
 	KUNIT_CASE(young_group_reads_its_threads),
