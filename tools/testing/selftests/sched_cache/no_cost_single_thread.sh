@@ -8,7 +8,7 @@
 
 need_feature
 [ -r /proc/slabinfo ] || skip_all "no /proc/slabinfo"
-test_plan 3
+test_plan 4
 
 FORKS=$((500 * RUNS))
 EXECS=$((200 * RUNS))
@@ -81,5 +81,12 @@ off=$GROWTH
 feature_on
 alive
 expect "Percpu of 100 programs, KiB" "$GROWTH" "<=" $((off + 32))
+
+# One that runs for long enough to be looked at
+bash -c 'while :; do :; done' &
+busy=$!
+defer kill_quietly "$busy"
+sleep 0.3
+expect_text "a busy program has no group: gate" "$(sched_field "$busy" gate)" none
 
 ktap_finished
